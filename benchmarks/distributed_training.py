@@ -1,10 +1,11 @@
 """A training step on several ranks: DistributedDataParallel here over MPI, beside PyTorch's over Gloo.
 
-    mpirun -n 2 python benchmarks/distributed_training.py [--rounds N] [--only WORD]
+    mpirun -n 2 python benchmarks/distributed_training.py [--rounds N] [--only WORD] [--bind]
 
 Both libraries run in the same processes, in turns, with one thread each; the slowest rank counts. A step is forward,
 loss, backward with its reductions, and SGD. "one message" sends all gradients at the end of backward, so that nothing
-overlaps; "alone" is the step of one rank without any reduction. The best of all rounds counts.
+overlaps; "alone" is the step of one rank without any reduction. The best step of all rounds counts. On a machine that
+others use, `--bind` keeps a rank from being put onto the core of the one it waits for.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import retrograd as rg
 import retrograd.distributed as dist
 
 Step = Callable[[], Any]
+STEPS = 5  # in a row, each timed by itself
 
 
 def mlp(lib: Any, width: int) -> tuple[Any, tuple[int, ...]]:
@@ -86,15 +88,19 @@ def steps_of(torch: Any, make: Callable[..., Any], width: int) -> dict[str, Step
 def measured(steps: dict[str, Step], rounds: int) -> dict[str, float]:
     """The best time of each, in seconds: that of the slowest rank."""
     best = dict.fromkeys(steps, float("inf"))
+    order = list(steps.items())
     for _ in range(rounds):
-        for name, step in steps.items():
+        order.append(order.pop(0))  # nobody always comes after the same one
+        for name, step in order:
             dist.barrier()
-            begin = time.perf_counter()
-            for _ in range(3):
+            times = []
+            for _ in range(STEPS):
+                begin = time.perf_counter()
                 step()
-            taken = rg.tensor([(time.perf_counter() - begin) / 3])
-            dist.all_reduce(taken, dist.ReduceOp.MAX)
-            best[name] = min(best[name], taken.item())
+                times.append(time.perf_counter() - begin)
+            slowest = rg.tensor(times)
+            dist.all_reduce(slowest, dist.ReduceOp.MAX)
+            best[name] = min(best[name], slowest.min().item())
     return best
 
 
@@ -117,10 +123,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="A training step on several ranks, beside PyTorch's")
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--only", default="")
+    parser.add_argument("--bind", action="store_true", help="each rank keeps to a core of its own")
     arguments = parser.parse_args()
     rg.set_num_threads(1)
     dist.init_process_group("mpi")
     rank, size = dist.get_rank(), dist.get_world_size()
+    if arguments.bind:
+        os.sched_setaffinity(0, {rank})
     torch = start_torch(rank, size)
     for name, (make, width) in MODELS.items():
         if arguments.only not in name:

@@ -46,12 +46,15 @@ def wide(lib: Any, branch: Branch) -> Callable[[], float]:
 
 SHARING = r" +if queue.heap and .*?break\n"
 CLAIMS = r"    claimed = node._freed_by\n|        if not task.keep_graph:\n            claim\(task, node\)\n"
-LOCKS = r"with lock_of\(variable\):\n +"
+LOCKS = (
+    r"lock = lock_of\(variable\)\n    try:[^\n]*\n        lock\.acquire\(\)\n        |"
+    r"    finally:\n        try:.*?pass\n"
+)
 THREADING = (
     Cut(engine, "Engine._run", SHARING),
     Cut(evaluate, "call_node", CLAIMS),
     Cut(evaluate, "_call_pair", CLAIMS),
-    Cut(accumulate, "AccumulateGrad.pair", LOCKS),
+    Cut(accumulate, "AccumulateGrad._locked", LOCKS),
 )
 
 

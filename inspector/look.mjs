@@ -7,6 +7,7 @@ import { join } from "node:path";
 const [program, folder] = process.argv.slice(2);
 const browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox", "--disable-gpu"] });
 const context = await browser.newContext({ offline: true, viewport: { width: 1600, height: 1000 } });
+context.setDefaultTimeout(180_000); // other tests may keep the machine busy
 const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 async function open(name, width = 1600, colorScheme = "light") {
@@ -107,6 +108,8 @@ for (const name of readdirSync(folder).filter((file) => file.endsWith(".html")))
     return { x: box.x + at.x, y: box.y + at.y };
   });
   await page.mouse.click(root.x, root.y);
+  await page.mouse.move(root.x, root.y - 3);
+  steps.hint = await page.locator("#graph").getAttribute("title");
   steps.clicked = await page.evaluate(() => window.inspector.selected());
   steps.problems = seen.problems;
   found.replay = steps;
@@ -127,6 +130,15 @@ for (const name of readdirSync(folder).filter((file) => file.endsWith(".html")))
   folds.lines = await items();
   await page.selectOption("#grouping", "none");
   folds.none = await items();
+  await page.selectOption("#grouping", "module");
+  await page.selectOption("#coloring", { label: "color: saved bytes" });
+  await page.click("#fold");
+  const scale = () => page.locator(".stage .legend").innerText();
+  folds.scales = [await scale()];
+  await page.click("#tab-find");
+  await page.locator(".find input").fill("tanh");
+  await page.keyboard.press("Enter");
+  folds.scales.push(await scale());
   folds.problems = seen.problems;
   found.folds = folds;
   await page.close();
@@ -139,6 +151,19 @@ for (const name of readdirSync(folder).filter((file) => file.endsWith(".html")))
   const rows = async (text) => (await page.locator(".find input").fill(text), page.locator(".results li").allInnerTexts());
   const line = await page.evaluate(() => JSON.parse(document.querySelector("#recording").textContent).places[0].line);
   found.find = { shape: await rows("3x2 addmm"), line: await rows(`line ${line}`), none: await rows("nothing of the kind") };
+  await page.close();
+}
+
+// Find on a narrow page, scrolled down to it.
+{
+  const [page] = await open("modules.html", 390);
+  await page.click("#tab-find");
+  await page.locator(".find input").fill("3x2 addmm");
+  const top = () => page.evaluate(() => document.querySelector("#graph").getBoundingClientRect().top);
+  await page.evaluate(() => scrollTo(0, document.querySelector(".results").getBoundingClientRect().top));
+  found.narrow = { before: await top(), row: await page.locator(".results li").first().innerText() };
+  await page.locator(".results button").first().click();
+  found.narrow.after = await top();
   await page.close();
 }
 
@@ -162,23 +187,53 @@ for (const name of readdirSync(folder).filter((file) => file.endsWith(".html")))
   keys.folded = await page.evaluate(() => window.inspector.folded());
   await page.keyboard.press("f");
   keys.unfolded = await page.evaluate(() => window.inspector.folded());
+  await page.focus("#slider");
+  keys.slider = [];
+  for (let i = 0; i < 2; i++) {
+    await page.keyboard.press("Space");
+    keys.slider.push(await page.locator("#play").getAttribute("aria-label"));
+  }
   keys.problems = seen.problems;
   found.keys = keys;
   await page.close();
 }
 
-// On paper, from a dark page.
+// On paper, from a dark page with a graph that the screen has no room for.
 {
-  const [page] = await open("line.html", 1600, "dark");
+  const [page] = await open("six-digits.html", 1600, "dark");
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  await settled(page);
   found.paper = await page.evaluate(() => {
+    const lowest = () => {
+      const nodes = Array.from({ length: window.inspector.nodes }, (_, node) => window.inspector.screen(node)?.y ?? 0);
+      return Math.max(...nodes) / document.querySelector("#graph").clientHeight;
+    };
+    const before = lowest();
     window.dispatchEvent(new Event("beforeprint"));
     const style = (element) => getComputedStyle(element);
     const corner = document.querySelector("#graph").getContext("2d").getImageData(800, 60, 1, 1).data;
-    const seen = { player: style(document.querySelector(".player")).display, paper: style(document.documentElement).getPropertyValue("--paper").trim(), brightness: corner[3] ? corner[0] : 255 };
+    const seen = { player: style(document.querySelector(".player")).display, paper: style(document.documentElement).getPropertyValue("--paper").trim(), brightness: corner[3] ? corner[0] : 255, before, lowest: lowest() };
     window.dispatchEvent(new Event("afterprint"));
-    return { ...seen, theme: document.documentElement.dataset.theme };
+    return { ...seen, after: lowest(), theme: document.documentElement.dataset.theme };
   });
+  await page.close();
+}
+
+// Colors by numbers: those of a comparison first, and by the replay again.
+{
+  const [page] = await open("diff.html");
+  const look = async () => ({
+    legend: await page.locator(".stage .legend li").allTextContents(),
+    colors: await page.evaluate(() => Array.from({ length: window.inspector.nodes }, (_, node) => window.inspector.color(node))),
+  });
+  const chosen = page.locator("#coloring");
+  found.overlay = { options: await chosen.locator("option").allTextContents(), first: await look(), card: await page.locator(".card dl").first().innerText() };
+  await chosen.selectOption({ label: "color: saved bytes" });
+  found.overlay.saved = await look();
+  await page.click("#fold");
+  found.overlay.folded = await look();
+  await chosen.selectOption({ label: "color: replay" });
+  found.overlay.replay = await look();
   await page.close();
 }
 
@@ -199,13 +254,29 @@ for (const name of readdirSync(folder).filter((file) => file.endsWith(".html")))
 }
 {
   const [page] = await open("failing.html");
+  const says = await page.locator(".status span").first().innerText();
   await page.click("#tab-replay");
-  found.failing = await page.locator(".state").innerText();
+  found.failing = { says, state: await page.locator(".state").innerText(), header: await page.locator("header .failure").innerText() };
   await page.close();
 }
 {
   const [page] = await open("forward.html");
-  found.forward = await page.evaluate(() => getComputedStyle(document.querySelector(".replay")).display);
+  found.forward = await page.evaluate(() => ({ player: getComputedStyle(document.querySelector(".replay")).display, card: document.querySelector(".card h2").textContent }));
+  await page.close();
+}
+{
+  const [page] = await open("nothing.html");
+  found.nothing = await page.locator(".panel").innerText();
+  await page.close();
+}
+{
+  const [page] = await open("sums.html");
+  await page.click("#tab-replay");
+  found.sums = [];
+  for (let step = 0; step < Number(await page.locator("#slider").getAttribute("max")); step++) {
+    await page.locator("#slider").fill(String(step));
+    for (const row of await page.locator(".state section:nth-of-type(2) tbody tr").all()) found.sums.push(await row.locator("td").allInnerTexts());
+  }
   await page.close();
 }
 {
@@ -227,6 +298,28 @@ for (const name of readdirSync(folder).filter((file) => file.endsWith(".html")))
   await page.keyboard.press("/");
   await page.locator(".find input").fill("mul");
   found.large = { problems: seen.problems, unfolded, half, found: await page.locator(".results li").count() };
+  await page.close();
+}
+
+// A hundred thousand nodes, folded; what is found is unfolded, and folded again; at last all of them.
+{
+  const [page, seen] = await open("blocks.html");
+  const count = () => page.evaluate(() => window.inspector.items().length);
+  const large = { problems: seen.problems, nodes: await page.evaluate(() => window.inspector.nodes), first: await count() };
+  await page.locator("#slider").fill("50000");
+  large.half = await page.evaluate(() => window.inspector.position());
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("/");
+  await page.locator(".find input").fill("tanh");
+  large.found = await page.locator(".results li").count();
+  await page.keyboard.press("Enter");
+  large.revealed = await count();
+  await page.focus("#graph");
+  await page.keyboard.press("f");
+  large.again = await count();
+  await page.click("#unfold");
+  large.all = await count();
+  found.folded = large;
   await page.close();
 }
 

@@ -13,6 +13,7 @@ async function picture(name, colorScheme, prepare) {
   await page.goto(`file://${resolve(pages, name)}.html`);
   await page.waitForFunction(() => window.inspector);
   await prepare(page);
+  await page.evaluate(() => document.activeElement.blur());
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   await page.screenshot({ path: resolve(pictures, `${name}.png`) });
   await page.close();

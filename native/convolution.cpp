@@ -174,7 +174,7 @@ PyObject* conv_channel_sums(PyObject*, Args args, Py_ssize_t count) {
   } else {
     const Split s = split(values.get(), 1, 2);
     const auto sum = kind(array) == NPY_FLOAT ? sum_channels<float> : sum_channels<double>;
-    Unlocked unlocked(size_of(array) >= LARGE);
+    Unlocked unlocked(size_of(array) >= LARGE, INTERRUPTIBLE);
     sum(values.get(), s, out.get());
   }
   return out.release();

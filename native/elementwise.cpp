@@ -21,35 +21,37 @@ namespace {
 
 // Elements that lie side by side, in whatever order of dimensions.
 PyObject* unary_packed(UnaryLoop loop, PyObject* x, int type) {
-  PyObject* out = new_packed(x, type);
-  if (out == nullptr) return nullptr;
+  Ref out(new_packed(x, type));
+  if (!out) return nullptr;
   const npy_intp n = size_of(x);
   const char* from = data<char>(x);
-  char* to = data<char>(out);
+  char* to = data<char>(out.get());
   if (n < LARGE) {
     loop(from, to, n);
-    return out;
+    return out.release();
   }
-  const npy_intp size = PyArray_ITEMSIZE(as_array(x)), out_size = PyArray_ITEMSIZE(as_array(out));
-  Unlocked unlocked(true);
-  parallel_for(n, GRAIN, [=](std::ptrdiff_t begin, std::ptrdiff_t end) {
-    loop(from + begin * size, to + begin * out_size, end - begin);
-  });
-  return out;
+  const npy_intp size = PyArray_ITEMSIZE(as_array(x)), out_size = PyArray_ITEMSIZE(as_array(out.get()));
+  {
+    Unlocked unlocked(true, INTERRUPTIBLE);
+    parallel_for(n, GRAIN, [=](std::ptrdiff_t begin, std::ptrdiff_t end) {
+      loop(from + begin * size, to + begin * out_size, end - begin);
+    });
+  }
+  return out.release();
 }
 
 PyObject* unary_apart(UnaryLoop loop, PyObject* x, int type) {
   const Operand operands[] = {operand(x)};
   Walk<1> walk;
   if (!walk.fit(operands)) return NOT_SERVED;
-  PyObject* out = new_array(walk.nd, walk.shape, type);
-  if (out == nullptr) return nullptr;
-  char* to = data<char>(out);
-  const npy_intp size = PyArray_ITEMSIZE(as_array(out));
+  Ref out(new_array(walk.nd, walk.shape, type));
+  if (!out) return nullptr;
+  char* to = data<char>(out.get());
+  const npy_intp size = PyArray_ITEMSIZE(as_array(out.get()));
   walk.run([=](const char* const* at, const std::ptrdiff_t*, npy_intp first, npy_intp n) {
     loop(at[0], to + first * size, n);
   });
-  return out;
+  return out.release();
 }
 
 // NOT_SERVED where NumPy has to do it.
@@ -78,11 +80,11 @@ struct Side {
 };
 
 // Packed operands of one layout, or one of them and a number.
-void run2(BinaryLoop loop, Side x, Side y, PyObject* out, npy_intp n, npy_intp size) {
+void run2(BinaryLoop loop, Side x, Side y, PyObject* out, npy_intp n, npy_intp size, Signals signals) {
   char* to = data<char>(out);
   if (n < LARGE) return loop(x.data, x.step, y.data, y.step, to, n);
   const npy_intp out_size = PyArray_ITEMSIZE(as_array(out));
-  Unlocked unlocked(true);
+  Unlocked unlocked(true, signals);
   parallel_for(n, GRAIN, [=](std::ptrdiff_t begin, std::ptrdiff_t end) {
     loop(x.data + begin * x.step * size, x.step, y.data + begin * y.step * size, y.step, to + begin * out_size,
          end - begin);
@@ -90,26 +92,27 @@ void run2(BinaryLoop loop, Side x, Side y, PyObject* out, npy_intp n, npy_intp s
 }
 
 PyObject* binary_packed(BinaryLoop loop, PyObject* like, Side x, Side y, int type) {
-  PyObject* out = new_packed(like, type);
-  if (out != nullptr) run2(loop, x, y, out, size_of(like), PyArray_ITEMSIZE(as_array(like)));
-  return out;
+  Ref out(new_packed(like, type));
+  if (out) run2(loop, x, y, out.get(), size_of(like), PyArray_ITEMSIZE(as_array(like)), INTERRUPTIBLE);
+  return out.release();
 }
 
-void walk2(BinaryLoop loop, const Walk<2>& walk, PyObject* out) {
+void walk2(BinaryLoop loop, const Walk<2>& walk, PyObject* out, Signals signals) {
   char* to = data<char>(out);
   const npy_intp size = PyArray_ITEMSIZE(as_array(out));
-  walk.run([=](const char* const* at, const std::ptrdiff_t* steps, npy_intp first, npy_intp n) {
+  const auto body = [=](const char* const* at, const std::ptrdiff_t* steps, npy_intp first, npy_intp n) {
     loop(at[0], steps[0], at[1], steps[1], to + first * size, n);
-  });
+  };
+  walk.run(body, signals);
 }
 
 PyObject* binary_apart(BinaryLoop loop, Operand x, Operand y, int type) {
   const Operand operands[] = {x, y};
   Walk<2> walk;
   if (!walk.fit(operands)) return NOT_SERVED;
-  PyObject* out = new_array(walk.nd, walk.shape, type);
-  if (out != nullptr) walk2(loop, walk, out);
-  return out;
+  Ref out(new_array(walk.nd, walk.shape, type));
+  if (out) walk2(loop, walk, out.get(), INTERRUPTIBLE);
+  return out.release();
 }
 
 PyObject* binary_arrays(const BinaryKernel* kernel, PyObject* x, PyObject* y) {
@@ -164,7 +167,7 @@ bool write2(const BinaryKernel* kernel, PyObject* x, PyObject* y, PyObject* out)
   if (!same_shape(x, out) || !is_packed(out) || !harmless(x, out) || !harmless(y, out)) return false;
   if (same_shape(x, y) && same_layout(x, y) && same_layout(x, out)) {
     const npy_intp n = size_of(x), size = PyArray_ITEMSIZE(as_array(x));
-    run2(kernel->loops[slot], {data<char>(x), 1}, {data<char>(y), 1}, out, n, size);
+    run2(kernel->loops[slot], {data<char>(x), 1}, {data<char>(y), 1}, out, n, size, DEFERRED);
     return true;
   }
   if (!PyArray_IS_C_CONTIGUOUS(as_array(out))) return false;
@@ -172,7 +175,7 @@ bool write2(const BinaryKernel* kernel, PyObject* x, PyObject* y, PyObject* out)
   Walk<2> walk;
   if (!walk.fit(operands) || walk.nd != PyArray_NDIM(as_array(out)) || walk.total != size_of(out))
     return false;
-  walk2(kernel->loops[slot], walk, out);
+  walk2(kernel->loops[slot], walk, out, DEFERRED);
   return true;
 }
 

@@ -39,14 +39,14 @@ PyObject* choose_flat(ChooseLoop loop, PyObject* c, const Operand& x, const Oper
 PyObject* choose_apart(ChooseLoop loop, const Operand* operands, int type) {
   Walk<3> walk;
   if (!walk.fit(operands)) return NOT_SERVED;
-  PyObject* out = new_array(walk.nd, walk.shape, type);
-  if (out == nullptr) return nullptr;
-  char* to = data<char>(out);
-  const npy_intp size = PyArray_ITEMSIZE(as_array(out));
+  Ref out(new_array(walk.nd, walk.shape, type));
+  if (!out) return nullptr;
+  char* to = data<char>(out.get());
+  const npy_intp size = PyArray_ITEMSIZE(as_array(out.get()));
   walk.run([=](const char* const* at, const std::ptrdiff_t* steps, npy_intp first, npy_intp n) {
     loop(at[0], steps[0], at[1], steps[1], at[2], steps[2], to + first * size, n);
   });
-  return out;
+  return out.release();
 }
 
 PyObject* where_of(const ChooseKernel* kernel, PyObject* c, PyObject* x, PyObject* y) {

@@ -1,4 +1,5 @@
 // New arrays that are copies of others or filled with one number, in memory of our allocator.
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -25,7 +26,7 @@ void copy_bytes(const char* from, char* to, npy_intp bytes) {
     std::memcpy(to, from, static_cast<size_t>(bytes));
     return;
   }
-  Unlocked unlocked(true);
+  Unlocked unlocked(true, INTERRUPTIBLE);
   parallel_for(bytes, 8 * GRAIN, [=](std::ptrdiff_t begin, std::ptrdiff_t end) {
     std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
   });
@@ -57,7 +58,7 @@ void exchange(const Walk<1>& walk, const char* from, char* to, npy_intp size) {
     }
   };
   if (walk.total < LARGE) return body(0, matrices * strips);
-  Unlocked unlocked(true);
+  Unlocked unlocked(true, INTERRUPTIBLE);
   parallel_for(matrices * strips, 1 + GRAIN / (tall * columns), body);
 }
 
@@ -66,17 +67,17 @@ PyObject* copied_apart(PyObject* x) {
   const npy_intp size = operands[0].size;
   Walk<1> walk;
   if ((size != 4 && size != 8 && size != 1) || !walk.fit(operands, true)) return NOT_SERVED;
-  PyObject* out = new_array(walk.nd, walk.shape, kind(x));
-  if (out == nullptr) return nullptr;
-  char* to = data<char>(out);
+  Ref out(new_array(walk.nd, walk.shape, kind(x)));
+  if (!out) return nullptr;
+  char* to = data<char>(out.get());
   if (size != 1 && by_columns(walk, size)) {
     exchange(walk, operands[0].data, to, size);
-    return out;
+    return out.release();
   }
   walk.run([=](const char* const* at, const std::ptrdiff_t*, npy_intp first, npy_intp n) {
     std::memcpy(to + first * size, at[0], static_cast<size_t>(n * size));
   });
-  return out;
+  return out.release();
 }
 
 // dense_copy(x): the elements of x in C order.
@@ -87,8 +88,9 @@ PyObject* dense_copy(PyObject* self, Args args, size_t count, PyObject* names) {
   if (!is_plain(x) || !is_number(kind(x))) {
     // NumPy copies it below.
   } else if (PyArray_IS_C_CONTIGUOUS(as_array(x))) {
-    out = new_like(x);
-    if (out != nullptr) copy_bytes(data<char>(x), data<char>(out), bytes_of(x));
+    Ref made(new_like(x));
+    if (made) copy_bytes(data<char>(x), data<char>(made.get()), bytes_of(x));
+    out = made.release();
   } else {
     out = copied_apart(x);
   }
@@ -100,9 +102,9 @@ PyObject* copy_call(PyObject* self, Args args, size_t count, PyObject* names) {
   if (count_of(count) != 1 || names != nullptr || !is_plain(args[0]) || !is_number(kind(args[0])) ||
       !is_packed(args[0]))
     return by_numpy(self, args, count, names);
-  PyObject* out = new_packed(args[0], kind(args[0]));
-  if (out != nullptr) copy_bytes(data<char>(args[0]), data<char>(out), bytes_of(out));
-  return out;
+  Ref out(new_packed(args[0], kind(args[0])));
+  if (out) copy_bytes(data<char>(args[0]), data<char>(out.get()), bytes_of(out.get()));
+  return out.release();
 }
 
 // -- one number everywhere -----------------------------------------------------------------------------------------
@@ -113,7 +115,12 @@ template <class T>
 void fill_ones(PyObject* out) {
   T* to = data<T>(out);
   const npy_intp n = size_of(out);
-  for (npy_intp i = 0; i < n; i++) to[i] = T(1);
+  if (n < LARGE) {
+    std::fill_n(to, n, T(1));
+    return;
+  }
+  Unlocked unlocked(true, INTERRUPTIBLE);
+  parallel_for(n, GRAIN, [=](std::ptrdiff_t begin, std::ptrdiff_t end) { std::fill_n(to + begin, end - begin, T(1)); });
 }
 
 void fill_zeros(PyObject* out) {
@@ -123,7 +130,7 @@ void fill_zeros(PyObject* out) {
     std::memset(to, 0, static_cast<size_t>(bytes));
     return;
   }
-  Unlocked unlocked(true);
+  Unlocked unlocked(true, INTERRUPTIBLE);
   parallel_for(bytes, 8 * GRAIN, [=](std::ptrdiff_t begin, std::ptrdiff_t end) {
     std::memset(to + begin, 0, static_cast<size_t>(end - begin));
   });
@@ -177,18 +184,18 @@ PyObject* filled_call(PyObject* self, Args args, size_t count, PyObject* names) 
   if (!named && (count_of(count) != 2 || names != nullptr)) return by_numpy(self, args, count, names);
   const int type = read_type(args[1]), nd = type < 0 ? -1 : read_shape(args[0], dims);
   if (nd < 0) return by_numpy(self, args, count, names);
-  PyObject* out = new_array(nd, dims, type);
-  if (out != nullptr) fill(out, filling(self));
-  return out;
+  Ref out(new_array(nd, dims, type));
+  if (out) fill(out.get(), filling(self));
+  return out.release();
 }
 
 // zeros_like(x)
 PyObject* filled_like_call(PyObject* self, Args args, size_t count, PyObject* names) {
   if (count_of(count) != 1 || names != nullptr || !is_plain(args[0]) || slot_of(kind(args[0])) < 0 || !is_packed(args[0]))
     return by_numpy(self, args, count, names);
-  PyObject* out = new_packed(args[0], kind(args[0]));
-  if (out != nullptr) fill(out, filling(self));
-  return out;
+  Ref out(new_packed(args[0], kind(args[0])));
+  if (out) fill(out.get(), filling(self));
+  return out.release();
 }
 
 }  // namespace

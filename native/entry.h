@@ -20,6 +20,7 @@ using Args = PyObject* const*;
 inline Entry* as_entry(PyObject* self) { return reinterpret_cast<Entry*>(self); }
 
 inline PyObject* by_numpy(PyObject* self, Args args, size_t count, PyObject* names) {
+  raise_flag();  // NumPy lowers those that its work has raised
   return PyObject_Vectorcall(as_entry(self)->numpy, args, count, names);
 }
 

@@ -75,7 +75,11 @@ bool compute(int number, PyObject* const* operands, const double* params, int re
   pass.loop = (layout.type == NPY_FLOAT ? row.f32 : row.f64).pick();
   pass.params = params;
   pass.results = results;
-  run(pass);
+  try {
+    run(pass);
+  } catch (const Interrupted&) {
+    return false;
+  }
   return true;
 }
 

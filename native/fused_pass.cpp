@@ -148,7 +148,7 @@ void run(const Pass& pass) {
     if (pass.n > 0) run_part(pass, 0, pass.n);
     return;
   }
-  Unlocked unlocked(true);
+  Unlocked unlocked(true, INTERRUPTIBLE);
   parallel_for(pass.n, GRAIN, [&](std::ptrdiff_t begin, std::ptrdiff_t end) { run_part(pass, begin, end); });
 }
 

@@ -34,15 +34,25 @@ struct CuArray {
   Py_ssize_t itemsize() const { return PyDataType_ELSIZE(dtype); }
 };
 
-extern PyTypeObject* array_type;  // null until the road is open
+extern PyTypeObject* array_type;   // null until the road is open
+extern PyTypeObject* narrow_type;  // of arrays of bfloat16, whose dtype is that of their bits; null until there are some
 
 inline bool is_array(PyObject* object) { return array_type != nullptr && Py_IS_TYPE(object, array_type); }
+inline bool is_narrow(PyObject* object) { return array_type != nullptr && Py_IS_TYPE(object, narrow_type); }
 inline CuArray* as_cupy(PyObject* object) { return reinterpret_cast<CuArray*>(object); }
+
+// What an array is made of, if kernels are compiled for it: f, d, or b for bfloat16; else 0.
+inline char letter_of(PyObject* object) {
+  if (is_narrow(object)) return 'b';
+  const int type = is_array(object) ? as_cupy(object)->type() : -1;
+  return type == NPY_FLOAT ? 'f' : type == NPY_DOUBLE ? 'd' : '\0';
+}
 
 // A new array on the GPU, in rows, not filled; null with an exception set.
 PyObject* empty(int nd, const Py_ssize_t* dims, PyArray_Descr* dtype);
 // The same with strides, in bytes; they leave no gaps.
-PyObject* empty(int nd, const Py_ssize_t* dims, const Py_ssize_t* strides, PyArray_Descr* dtype);
+PyObject* empty(int nd, const Py_ssize_t* dims, const Py_ssize_t* strides, PyArray_Descr* dtype,
+                PyTypeObject* type = array_type);
 inline PyObject* empty_like(const CuArray* x) {
   return empty(x->nd(), x->shape.data(), x->dtype);
 }

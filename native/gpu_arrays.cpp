@@ -12,6 +12,7 @@
 namespace rg::gpu {
 
 PyTypeObject* array_type = nullptr;
+PyTypeObject* narrow_type = nullptr;
 
 namespace {
 
@@ -143,9 +144,9 @@ bool is_dense(const CuArray* a, bool last_closest) {
 
 // An array of CuPy's with these fields; takes over `data`.
 PyObject* made_of(Pointer* data, PyArray_Descr* dtype, int nd, const Py_ssize_t* dims, const Py_ssize_t* strides,
-                  PyObject* base) {
+                  PyObject* base, PyTypeObject* type = array_type) {
   static PyObject* const nothing = PyTuple_New(0);
-  PyObject* made = data == nullptr ? nullptr : base_type->tp_new(array_type, nothing, nullptr);
+  PyObject* made = data == nullptr ? nullptr : base_type->tp_new(type, nothing, nullptr);
   if (made == nullptr) {
     Py_XDECREF(data);
     return nullptr;
@@ -242,10 +243,42 @@ PyObject* gpu_close(PyObject*, PyObject*) {
 
 // ---- what Python calls ----------------------------------------------------------------------------------------------
 
-// gpu_empty(shape, dtype)
+// The class that an argument names, if arrays of it are made here; null with an exception set.
+PyTypeObject* class_of(PyObject* type) {
+  if (array_type != nullptr && (type == reinterpret_cast<PyObject*>(array_type) || type == reinterpret_cast<PyObject*>(narrow_type)))
+    return reinterpret_cast<PyTypeObject*>(type);
+  PyErr_SetString(PyExc_TypeError, "arrays of this class are not made here, or the road is not open");
+  return nullptr;
+}
+
+// gpu_narrow(type): makes a class of arrays of bfloat16 known; whether they lie in memory as CuPy's do.
+PyObject* gpu_narrow(PyObject*, PyObject* type) {
+  if (array_type == nullptr || !PyType_Check(type)) Py_RETURN_FALSE;
+  PyTypeObject* found = reinterpret_cast<PyTypeObject*>(type);
+  if (!PyType_IsSubtype(found, array_type) || found->tp_basicsize != sizeof(CuArray)) Py_RETURN_FALSE;
+  Py_INCREF(found);
+  Py_XSETREF(narrow_type, found);
+  Py_RETURN_TRUE;
+}
+
+// gpu_seen_as(array, type): another look at an array's memory, of a class that is made here.
+PyObject* gpu_seen_as(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2 || !(is_array(args[0]) || is_narrow(args[0])))
+    return PyErr_Format(PyExc_TypeError, "gpu_seen_as() takes an array of CuPy's, or of bfloat16, and a class");
+  PyTypeObject* type = class_of(args[1]);
+  if (type == nullptr) return nullptr;
+  CuArray* x = as_cupy(args[0]);
+  Py_INCREF(x->data);
+  PyObject* base = x->base == Py_None ? args[0] : x->base;
+  return made_of(x->data, x->dtype, x->nd(), x->shape.data(), x->strides.data(), base, type);
+}
+
+// gpu_empty(shape, dtype), gpu_empty(shape, dtype, type)
 PyObject* gpu_empty(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 2 || !PyTuple_Check(args[0]) || !PyArray_DescrCheck(args[1]) || array_type == nullptr)
+  if ((count != 2 && count != 3) || !PyTuple_Check(args[0]) || !PyArray_DescrCheck(args[1]) || array_type == nullptr)
     return PyErr_Format(PyExc_TypeError, "gpu_empty() takes a shape and a dtype, once the road is open");
+  PyTypeObject* type = count == 2 ? array_type : class_of(args[2]);
+  if (type == nullptr) return nullptr;
   Py_ssize_t dims[NPY_MAXDIMS];
   const Py_ssize_t nd = PyTuple_GET_SIZE(args[0]);
   if (nd > NPY_MAXDIMS) return PyErr_Format(PyExc_ValueError, "gpu_empty(): %zd dimensions are too many", nd);
@@ -253,7 +286,7 @@ PyObject* gpu_empty(PyObject*, PyObject* const* args, Py_ssize_t count) {
     dims[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(args[0], d));
     if (dims[d] < 0) return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_ValueError, "a length below 0");
   }
-  return empty(static_cast<int>(nd), dims, reinterpret_cast<PyArray_Descr*>(args[1]));
+  return empty(static_cast<int>(nd), dims, nullptr, reinterpret_cast<PyArray_Descr*>(args[1]), type);
 }
 
 // The address of the stream that work goes into.
@@ -268,7 +301,7 @@ PyObject* gpu_trim(PyObject*, PyObject*) { return PyLong_FromSsize_t(trim()); }
 
 PyObject* empty(int nd, const Py_ssize_t* dims, PyArray_Descr* dtype) { return empty(nd, dims, nullptr, dtype); }
 
-PyObject* empty(int nd, const Py_ssize_t* dims, const Py_ssize_t* strides, PyArray_Descr* dtype) {
+PyObject* empty(int nd, const Py_ssize_t* dims, const Py_ssize_t* strides, PyArray_Descr* dtype, PyTypeObject* type) {
   Py_ssize_t bytes = PyDataType_ELSIZE(dtype);
   if (!grow(&bytes, nd, dims)) return no_memory(nd, dims, dtype->type_num);
   Pointer* data = memory_for(bytes);
@@ -277,7 +310,7 @@ PyObject* empty(int nd, const Py_ssize_t* dims, const Py_ssize_t* strides, PyArr
     data = memory_for(bytes);
     if (data == nullptr && is_short()) return no_memory(nd, dims, dtype->type_num);
   }
-  return made_of(data, dtype, nd, dims, strides, Py_None);
+  return made_of(data, dtype, nd, dims, strides, Py_None, type);
 }
 
 PyObject* view_of(CuArray* x, int nd, const Py_ssize_t* dims, const Py_ssize_t* strides, Py_ssize_t offset) {
@@ -302,6 +335,9 @@ PyMethodDef array_methods[] = {
     {"gpu_close", gpu_close, METH_NOARGS, "Lets CuPy serve its arrays again."},
     {"gpu_empty", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gpu_empty)), METH_FASTCALL,
      "An array of CuPy's, not filled."},
+    {"gpu_narrow", gpu_narrow, METH_O, "Makes the class of arrays of bfloat16 known, if the pack can serve it."},
+    {"gpu_seen_as", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gpu_seen_as)), METH_FASTCALL,
+     "An array's memory as an array of another class."},
     {"gpu_stream", gpu_stream, METH_NOARGS, "The address of the stream that work goes into."},
     {"gpu_trim", gpu_trim, METH_NOARGS, "Gives memory that is kept for the next arrays back to CuPy's pool."},
     {nullptr, nullptr, 0, nullptr}};

@@ -243,6 +243,11 @@ bool compute(int number, const Operands& operands, PyObject* const* given, const
   return run(number, operands, params, param_count, made);
 }
 
+// Whether a loop has so many results, of operands that are among the first ones.
+bool suits(const Loop& loop, int operands, int results) {
+  return loop.results == results && std::all_of(loop.slots, loop.slots + loop.count, [=](int s) { return s < operands; });
+}
+
 // ---- leaves ---------------------------------------------------------------------------------------------------------
 
 // The loops that serve an op; null with an exception set.
@@ -256,7 +261,10 @@ const Leaf* leaf_of(const FusedKernel& row, int number, PyObject* op) {
   if (PyTuple_Check(numbers.get()))
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers.get()) && i <= FUSED_RESULTS; i++) {
       const long value = PyLong_AsLong(PyTuple_GET_ITEM(numbers.get(), i));
-      (i == 0 ? leaf.all : leaf.each[i - 1]) = static_cast<int>(value);
+      if (value == -1 && PyErr_Occurred() != nullptr) return nullptr;
+      const bool known = value < static_cast<long>(loops.size()) &&
+                         (value < 0 || suits(loops[static_cast<size_t>(value)], row.slots, i == 0 ? row.results : 1));
+      (i == 0 ? leaf.all : leaf.each[i - 1]) = known ? static_cast<int>(value) : UNSERVED;
     }
   if (PyErr_Occurred() != nullptr) return nullptr;
   return &(leaves[key] = leaf);
@@ -268,23 +276,41 @@ PyObject* gave_up(PyObject** made) {
   Py_RETURN_NOTIMPLEMENTED;
 }
 
+// A whole number from `low` to before `end`; false with an exception set.
+bool read_within(PyObject* object, Py_ssize_t low, Py_ssize_t end, int& number) {
+  const Py_ssize_t found = PyLong_Check(object) ? PyLong_AsSsize_t(object) : end;
+  if (PyErr_Occurred() != nullptr) return false;
+  number = static_cast<int>(found);
+  if (found >= low && found < end) return true;
+  PyErr_Format(PyExc_ValueError, "gpu_formulas(): %R is no number from %zd to before %zd", object, low, end);
+  return false;
+}
+
+bool read_loop(PyObject* pair, Loop& loop) {
+  if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2 || !PyTuple_Check(PyTuple_GET_ITEM(pair, 0)) ||
+      PyTuple_GET_SIZE(PyTuple_GET_ITEM(pair, 0)) > FUSED_SLOTS) {
+    PyErr_Format(PyExc_TypeError, "gpu_formulas(): a loop is a tuple of up to %d slots, and a count of results", FUSED_SLOTS);
+    return false;
+  }
+  PyObject* slots = PyTuple_GET_ITEM(pair, 0);
+  loop.count = static_cast<int>(PyTuple_GET_SIZE(slots));
+  for (int s = 0; s < loop.count; s++)
+    if (!read_within(PyTuple_GET_ITEM(slots, s), 0, FUSED_SLOTS, loop.slots[s])) return false;
+  return read_within(PyTuple_GET_ITEM(pair, 1), 1, FUSED_RESULTS + 1, loop.results);
+}
+
 // gpu_formulas(loops, leaf_finder, compiler, sum_loop, copy_loop): loops are pairs of slots and a count of results.
 PyObject* gpu_formulas(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 5 || !PyList_Check(args[0])) return PyErr_Format(PyExc_TypeError, "gpu_formulas() takes loops, two functions and two numbers");
-  std::vector<Loop> read;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); i++) {
-    PyObject* slots;
-    Loop loop;
-    if (!PyArg_ParseTuple(PyList_GET_ITEM(args[0], i), "O!i", &PyTuple_Type, &slots, &loop.results)) return nullptr;
-    loop.count = static_cast<int>(PyTuple_GET_SIZE(slots));
-    if (loop.count > FUSED_SLOTS || loop.results > FUSED_RESULTS)
-      return PyErr_Format(PyExc_ValueError, "a loop of %d operands and %d results", loop.count, loop.results);
-    for (int s = 0; s < loop.count; s++) loop.slots[s] = static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(slots, s)));
-    read.push_back(loop);
-  }
-  sum_loop = static_cast<int>(PyLong_AsLong(args[3]));
-  copy_loop = static_cast<int>(PyLong_AsLong(args[4]));
-  if (PyErr_Occurred() != nullptr) return nullptr;
+  std::vector<Loop> read(static_cast<size_t>(PyList_GET_SIZE(args[0])));
+  for (size_t i = 0; i < read.size(); i++)
+    if (!read_loop(PyList_GET_ITEM(args[0], static_cast<Py_ssize_t>(i)), read[i])) return nullptr;
+  const Py_ssize_t end = static_cast<Py_ssize_t>(read.size());
+  int sum, copy;
+  if (!read_within(args[3], -1, end, sum) || !read_within(args[4], -1, end, copy)) return nullptr;
+  if ((sum >= 0 && !suits(read[static_cast<size_t>(sum)], 2, 1)) || (copy >= 0 && !suits(read[static_cast<size_t>(copy)], 1, 1)))
+    return PyErr_Format(PyExc_ValueError, "gpu_formulas(): sums take two operands, copies one, and both have one result");
+  sum_loop = sum, copy_loop = copy;
   loops.swap(read);
   leaves.clear();
   kernels.clear();

@@ -136,11 +136,12 @@ int alignment(uintptr_t addresses) {
   return found;
 }
 
-int data_type(const CuArray* a) {
+int data_type(PyObject* array) {
+  const CuArray* a = as_cupy(array);
+  if (is_narrow(array)) return R_16BF;
   if (a->type() == NPY_FLOAT) return R_32F;
   if (a->type() == NPY_DOUBLE) return R_64F;
-  if (a->type() == NPY_HALF) return R_16F;
-  return a->itemsize() == 2 && std::strstr(a->dtype->typeobj->tp_name, "bfloat16") != nullptr ? R_16BF : -1;
+  return a->type() == NPY_HALF ? R_16F : -1;
 }
 
 // ---- small products -------------------------------------------------------------------------------------------------
@@ -219,7 +220,7 @@ bool advise(Plan& plan, int aligned) {
 
 // x @ y in rows is, in columns, the transpose of y times that of x: cuBLASLt's A is y.
 Plan& plan_of(const Matrix& x, const Matrix& y, bool biased, bool tf32, int aligned) {
-  const int type = data_type(x.array);
+  const int type = data_type(reinterpret_cast<PyObject*>(x.array));
   const Key key{type, tf32, aligned, biased, x.rows, y.columns, x.columns, (x.in_rows ? 1 : 0) | (y.in_rows ? 2 : 0),
                 x.ld, y.ld, x.batch, x.apart, y.apart};
   const auto found = plans.find(key);
@@ -249,6 +250,11 @@ bool workspace(size_t bytes, void* where, void** found) {
   if (size < bytes) {
     PyObject* made = PyObject_CallFunction(allocate_bytes, "n", static_cast<Py_ssize_t>(bytes));
     if (made == nullptr) return false;
+    if (Py_TYPE(made)->tp_basicsize != sizeof(Pointer)) {
+      Py_DECREF(made);
+      PyErr_SetString(PyExc_TypeError, "an allocator of CuPy's has given no pointer of CuPy's");
+      return false;
+    }
     Py_XSETREF(held, made);
     size = bytes;
   }
@@ -277,15 +283,16 @@ bool is_bias(const CuArray* b, const CuArray* x, Py_ssize_t columns) {
 // last two dimensions change places, and whether float32 may be rounded on the way.
 PyObject* gpu_product(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 4) return PyErr_Format(PyExc_TypeError, "gpu_product() takes x, y, a bias or None, and how");
-  if (!is_array(args[0]) || !is_array(args[1])) Py_RETURN_NONE;
   const long how = PyLong_AsLong(args[3]);
   if (how == -1 && PyErr_Occurred()) return nullptr;
+  PyTypeObject* type = Py_TYPE(args[0]);
+  if (!(is_array(args[0]) || is_narrow(args[0])) || !Py_IS_TYPE(args[1], type)) Py_RETURN_NONE;
   Matrix x, y;
   CuArray *first = as_cupy(args[0]), *second = as_cupy(args[1]);
-  if (first->dtype != second->dtype || data_type(first) < 0 || first->nd() != second->nd()) Py_RETURN_NONE;
+  if (first->dtype != second->dtype || data_type(args[0]) < 0 || first->nd() != second->nd()) Py_RETURN_NONE;
   if (!x.of(first, how & TURN_X) || !y.of(second, how & TURN_Y) || x.columns != y.rows || x.batch != y.batch) Py_RETURN_NONE;
   if (!std::equal(first->shape.begin(), first->shape.end() - 2, second->shape.begin())) Py_RETURN_NONE;
-  CuArray* bias = args[2] == Py_None ? nullptr : is_array(args[2]) ? as_cupy(args[2]) : nullptr;
+  CuArray* bias = args[2] != Py_None && Py_IS_TYPE(args[2], type) ? as_cupy(args[2]) : nullptr;
   if (args[2] != Py_None && (bias == nullptr || !is_bias(bias, first, y.columns))) Py_RETURN_NONE;
   Py_ssize_t shape[NPY_MAXDIMS];
   std::copy(first->shape.begin(), first->shape.end(), shape);
@@ -301,7 +308,7 @@ PyObject* gpu_product(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (bias != nullptr) addresses |= reinterpret_cast<uintptr_t>(bias->address());
   Plan& plan = plan_of(x, y, bias != nullptr, how & TF32, alignment(addresses));
   if (!plan.serves) Py_RETURN_NONE;
-  Ref out(empty(first->nd(), shape, first->dtype));
+  Ref out(empty(first->nd(), shape, nullptr, first->dtype, type));
   void *space, *where = stream();
   if (!out || !workspace(plan.advice.workspace, where, &space)) return nullptr;
   if (bias != nullptr) {

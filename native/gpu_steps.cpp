@@ -32,11 +32,16 @@ struct Numbers {
 
 PyObject* compiler = nullptr;  // compiler(name, letter of a dtype): a kernel's address
 
-void* kernel_of(bool adam, bool wide) {
-  static void* found[2][2] = {};
-  void*& kernel = found[adam][wide];
+// What parameters are made of (see letter_of), and its size.
+constexpr int KINDS = 3;
+constexpr char LETTERS[KINDS] = {'f', 'd', 'b'};
+constexpr Py_ssize_t BYTES[KINDS] = {4, 8, 2};
+
+void* kernel_of(bool adam, int kind) {
+  static void* found[2][KINDS] = {};
+  void*& kernel = found[adam][kind];
   if (kernel == nullptr) {
-    Ref made(PyObject_CallFunction(compiler, "sC", adam ? "adam" : "sgd", wide ? 'd' : 'f'));
+    Ref made(PyObject_CallFunction(compiler, "sC", adam ? "adam" : "sgd", LETTERS[kind]));
     kernel = made ? PyLong_AsVoidPtr(made.get()) : nullptr;
   }
   return kernel;
@@ -50,13 +55,12 @@ bool lie_alike(const CuArray* a, const CuArray* b) {
 
 // Reads the arrays of a row: parameter, gradient, and what is kept, each None where there is none.
 bool read(PyObject* const* arrays, int count, Row& row) {
-  if (!is_array(arrays[0])) return false;
+  if (letter_of(arrays[0]) == 0) return false;
   const CuArray* param = as_cupy(arrays[0]);
-  if (param->type() != NPY_FLOAT && param->type() != NPY_DOUBLE) return false;
   void* at[5] = {};
   for (int i = 0; i < count; i++) {
     if (arrays[i] == Py_None && i > 1) continue;
-    if (!is_array(arrays[i]) || !lie_alike(param, as_cupy(arrays[i]))) return false;
+    if (!Py_IS_TYPE(arrays[i], Py_TYPE(arrays[0])) || !lie_alike(param, as_cupy(arrays[i]))) return false;
     at[i] = as_cupy(arrays[i])->address();
   }
   if (!param->in_rows && !param->in_columns) return false;
@@ -72,9 +76,9 @@ bool overlap(std::vector<Row> rows, Py_ssize_t size) {
   return false;
 }
 
-bool start(const std::vector<Row>& all, bool adam, bool wide, const Numbers& numbers) {
+bool start(const std::vector<Row>& all, bool adam, int kind, const Numbers& numbers) {
   if (all.empty()) return true;
-  void* kernel = kernel_of(adam, wide);
+  void* kernel = kernel_of(adam, kind);
   if (kernel == nullptr) return false;
   for (size_t begin = 0; begin < all.size(); begin += ROWS) {
     const size_t count = std::min(all.size() - begin, size_t{ROWS});
@@ -98,10 +102,11 @@ template <class Finish>
 PyObject* step_all(PyObject* list, int arrays, int length, bool adam, const Numbers& numbers, const Finish& finish) {
   if (!PyList_Check(list)) return PyErr_Format(PyExc_TypeError, "rows are a list");
   if (compiler == nullptr || array_type == nullptr) return Py_NewRef(list);
-  Ref left(PyList_New(0));
-  std::vector<Row> sorted[2];
-  for (Py_ssize_t i = 0; left && i < PyList_GET_SIZE(list); i++) {
-    PyObject* given = PyList_GET_ITEM(list, i);
+  Ref left(PyList_New(0)), given_rows(PyList_AsTuple(list));  // a step that is asked for its value may change the list
+  if (!left || !given_rows) return nullptr;
+  std::vector<Row> sorted[KINDS];
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(given_rows.get()); i++) {
+    PyObject* given = PyTuple_GET_ITEM(given_rows.get(), i);
     Row row;
     if (!PyTuple_Check(given) || PyTuple_GET_SIZE(given) != length || !read(&PyTuple_GET_ITEM(given, 0), arrays, row)) {
       if (PyList_Append(left.get(), given) < 0) return nullptr;
@@ -109,18 +114,20 @@ PyObject* step_all(PyObject* list, int arrays, int length, bool adam, const Numb
     }
     finish(row, PyTuple_GET_ITEM(given, length - 1));
     if (PyErr_Occurred() != nullptr) return nullptr;
-    sorted[as_cupy(PyTuple_GET_ITEM(given, 0))->type() == NPY_DOUBLE].push_back(row);
+    const char letter = letter_of(PyTuple_GET_ITEM(given, 0));
+    sorted[std::find(LETTERS, LETTERS + KINDS, letter) - LETTERS].push_back(row);
   }
-  if (!left) return nullptr;
-  if (overlap(sorted[0], 4) || overlap(sorted[1], 8)) return Py_NewRef(list);
-  if (!start(sorted[0], adam, false, numbers) || !start(sorted[1], adam, true, numbers)) return nullptr;
+  for (int kind = 0; kind < KINDS; kind++)
+    if (overlap(sorted[kind], BYTES[kind])) return Py_NewRef(list);
+  for (int kind = 0; kind < KINDS; kind++)
+    if (!start(sorted[kind], adam, kind, numbers)) return nullptr;
   return left.release();
 }
 
 // gpu_adam_steps(rows, rates), gpu_sgd_steps(rows, rates): see kernels/optimizer_steps.py for both.
 PyObject* gpu_adam_steps(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Numbers k = {};
-  if (count != 2 || !PyArg_ParseTuple(args[1], "dddddpp", &k.lr, &k.beta1, &k.beta2, &k.eps, &k.decay, &k.decoupled, &k.maximize))
+  if (count != 2 || !PyTuple_Check(args[1]) || !PyArg_ParseTuple(args[1], "dddddpp", &k.lr, &k.beta1, &k.beta2, &k.eps, &k.decay, &k.decoupled, &k.maximize))
     return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_TypeError, "gpu_adam_steps() takes rows and rates");
   // Either all parameters of a group keep the largest mean of squares, or none does.
   if (PyList_Check(args[0]) && PyList_GET_SIZE(args[0]) != 0) {
@@ -136,7 +143,7 @@ PyObject* gpu_adam_steps(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 PyObject* gpu_sgd_steps(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Numbers k = {};
-  if (count != 2 || !PyArg_ParseTuple(args[1], "ddddpp", &k.lr, &k.beta1, &k.beta2, &k.decay, &k.nesterov, &k.maximize))
+  if (count != 2 || !PyTuple_Check(args[1]) || !PyArg_ParseTuple(args[1], "ddddpp", &k.lr, &k.beta1, &k.beta2, &k.decay, &k.nesterov, &k.maximize))
     return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_TypeError, "gpu_sgd_steps() takes rows and rates");
   return step_all(args[0], 3, 4, false, k, [](Row& row, PyObject* first) { row.rate = PyObject_IsTrue(first); });
 }

@@ -230,6 +230,28 @@ PyObject* set_thread_state(PyObject*, PyObject* object) {
   Py_RETURN_NONE;
 }
 
+// ---- shapes -------------------------------------------------------------------------------------------------------
+
+PyObject* size_class = nullptr;  // the subclass of tuple that shapes are shown in
+
+// Python's own look at whether a class may be made of a tuple this way is taken once, here.
+PyObject* set_size_class(PyObject*, PyObject* cls) {
+  Ref nothing(PyTuple_New(0));
+  if (!nothing) return nullptr;
+  Ref made(PyObject_CallMethod(reinterpret_cast<PyObject*>(&PyTuple_Type), "__new__", "OO", cls, nothing.get()));
+  if (!made) return nullptr;
+  Py_XSETREF(size_class, Py_NewRef(cls));
+  Py_RETURN_NONE;
+}
+
+PyObject* size_of_shape(PyObject*, PyObject* shape) {
+  if (size_class == nullptr || !PyTuple_Check(shape))
+    return PyErr_Format(PyExc_TypeError, "size_of() takes a tuple, once there is a class for it");
+  Ref arguments(PyTuple_Pack(1, shape));
+  if (!arguments) return nullptr;
+  return PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(size_class), arguments.get(), nullptr);
+}
+
 // ---- the cyclic collector -----------------------------------------------------------------------------------------
 
 // Whether an object is of a class written in Python, or compiled from it. Python's own types (generators, functions)
@@ -281,6 +303,8 @@ PyMethodDef graph_methods[] = {
     {"set_metadata_maker", set_metadata_maker, METH_O, "Sets the function that makes an InputMetadata."},
     {"thread_state", thread_state, METH_NOARGS, "This thread's state, or None."},
     {"set_thread_state", set_thread_state, METH_O, "Remembers this thread's state."},
+    {"set_size_class", set_size_class, METH_O, "Sets the class of shapes."},
+    {"size_of", size_of_shape, METH_O, "A shape in that class, whose `__new__` is not called."},
     {"untrack", untrack, METH_O, "Takes an object from the cyclic collector."},
     {"instances", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(instances)), METH_FASTCALL,
      "All objects of some classes that the cyclic collector knows."},

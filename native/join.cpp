@@ -46,13 +46,14 @@ Piece piece_of(Array* a, int axis) {
   return piece;
 }
 
-// Copies the blocks of a piece to every `stride` bytes from `to` on.
-void copy_blocks(const Piece& piece, char* to, npy_intp stride) {
+// Copies the blocks of a piece, by `copy(to, from, bytes)`, to every `stride` bytes from `to` on.
+template <class Copy>
+void copy_blocks(const Piece& piece, char* to, npy_intp stride, const Copy& copy) {
   npy_intp index[MOST_OUTER];
   const char* from = piece.from;
   for (int d = 0; d < piece.outer; d++) index[d] = 0;
   while (true) {
-    std::memcpy(to, from, static_cast<size_t>(piece.bytes));
+    copy(to, from, piece.bytes);
     to += stride;
     int d = piece.outer - 1;
     for (; d >= 0; d--) {
@@ -64,6 +65,28 @@ void copy_blocks(const Piece& piece, char* to, npy_intp stride) {
     if (d < 0) return;
   }
 }
+
+void copy_block(char* to, const char* from, npy_intp bytes) { std::memcpy(to, from, static_cast<size_t>(bytes)); }
+
+// Copies blocks, and looks for signals after every few megabytes.
+class WatchedCopy {
+ public:
+  void operator()(char* to, const char* from, npy_intp bytes) {
+    for (npy_intp at = 0; at < bytes; at += STRIP) {
+      const npy_intp count = bytes - at < STRIP ? bytes - at : STRIP;
+      copy_block(to + at, from + at, count);
+      since_ += count;
+      if (since_ < STRIP) continue;
+      since_ = 0;
+      watch_.look();
+    }
+  }
+
+ private:
+  static constexpr npy_intp STRIP = 1 << 22;
+  Watch watch_;
+  npy_intp since_ = 0;
+};
 
 // Whether `a` can be joined with `first` along `axis`; all of their sizes must agree if that is a new dimension.
 bool goes_with(Array* a, Array* first, int axis, bool is_new) {
@@ -105,7 +128,7 @@ void copy_all(PyObject* sequence, int axis, PyObject* out) {
   char* to = data<char>(out);
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); i++) {
     const Piece piece = piece_of(as_array(PySequence_Fast_ITEMS(sequence)[i]), axis);
-    if (piece.bytes > 0) copy_blocks(piece, to, total);
+    if (piece.bytes > 0) copy_blocks(piece, to, total, copy_block);
     to += piece.bytes;
   }
 }
@@ -118,9 +141,11 @@ void copy_all_unlocked(PyObject* tuple, int axis, PyObject* out) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++)
     pieces.push_back(piece_of(as_array(PyTuple_GET_ITEM(tuple, i)), axis));
   char* to = data<char>(out);
-  Unlocked unlocked(true);
+  Unlocked unlocked(true, INTERRUPTIBLE);
+  WatchedCopy copy;
+  const auto by_strips = [&](char* there, const char* from, npy_intp bytes) { copy(there, from, bytes); };
   for (const Piece& piece : pieces) {
-    if (piece.bytes > 0) copy_blocks(piece, to, total);
+    if (piece.bytes > 0) copy_blocks(piece, to, total, by_strips);
     to += piece.bytes;
   }
 }

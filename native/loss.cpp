@@ -93,33 +93,33 @@ PyObject* reduced(const Call& call, bool mean) {
 
 template <class T>
 PyObject* each(const Call& call) {
-  PyObject* out = new_like(call.x);
-  if (out == nullptr) return nullptr;
+  Ref out(new_like(call.x));
+  if (!out) return nullptr;
   const auto& loss = kernels<T>(call.kind);
   over(call.n, 1, [&](npy_intp begin, npy_intp end) {
-    loss.each(call.xs<T>() + begin, call.ts<T>() + begin, data<T>(out) + begin, end - begin,
+    loss.each(call.xs<T>() + begin, call.ts<T>() + begin, data<T>(out.get()) + begin, end - begin,
               static_cast<T>(call.parameter));
   });
-  return out;
+  return out.release();
 }
 
 template <class T>
 PyObject* backward(const Call& call, PyObject* gradient, double factor) {
-  PyObject* out = new_like(call.x);
-  if (out == nullptr) return nullptr;
+  Ref out(new_like(call.x));
+  if (!out) return nullptr;
   const auto& loss = kernels<T>(call.kind);
   const bool one = PyArray_NDIM(as_array(gradient)) == 0;
   const T* g = data<T>(gradient);
   const T scale = static_cast<T>(factor), p = static_cast<T>(call.parameter);
   over(call.n, 1, [&](npy_intp begin, npy_intp end) {
     const T *x = call.xs<T>() + begin, *t = call.ts<T>() + begin;
-    T* to = data<T>(out) + begin;
+    T* to = data<T>(out.get()) + begin;
     if (one)
       loss.slopes(*g * scale, x, t, to, end - begin, p);
     else
       loss.products(g + begin, scale, x, t, to, end - begin, p);
   });
-  return out;
+  return out.release();
 }
 
 // -- as Python sees them -------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ struct Factor {
 npy_intp step_of(Array* a, int axis) { return PyArray_STRIDE(a, axis) / PyArray_ITEMSIZE(a); }
 
 bool read_factor(PyObject* object, bool turned, bool left, Factor* f) {
-  if (!is_real(object)) return false;
+  if (!is_plain(object) || !is_number(kind(object))) return false;
   Array* a = as_array(object);
   int nd = PyArray_NDIM(a);
   if (nd < 1 || nd > DIMS) return false;
@@ -72,13 +72,18 @@ bool read_batch(Pair* p) {
   return true;
 }
 
-bool read_pair(PyObject* x, PyObject* y, Turned turned, Pair* p) {
+// Of numbers of any kind.
+bool read_numbers(PyObject* x, PyObject* y, Turned turned, Pair* p) {
   if (!read_factor(x, turned == LEFT, true, &p->a) || !read_factor(y, turned == RIGHT, false, &p->b)) return false;
   if (kind(x) != kind(y) || p->a.columns != p->b.rows || !read_batch(p)) return false;
   p->sizes = {p->a.rows, p->b.columns, p->a.columns};
   if (PyArray_NDIM(as_array(x)) > 1) p->shape[p->nd++] = p->a.rows;
   if (PyArray_NDIM(as_array(y)) > 1) p->shape[p->nd++] = p->b.columns;
   return true;
+}
+
+bool read_pair(PyObject* x, PyObject* y, Turned turned, Pair* p) {
+  return is_real(x) && read_numbers(x, y, turned, p);
 }
 
 // The matrix of an operand that goes with matrix `i` of the result.
@@ -144,27 +149,64 @@ bool serves(const Pair& p) { return p.sizes.work() < blas_work(kind(p.a.array));
 
 constexpr double STRIP = 1e10;  // the work of a strip: some tenths of a second
 
-// A product that takes BLAS seconds, a strip of rows at a time: signals are answered between them.
-PyObject* product_in_strips(PyObject* self, Args args, const Pair& p) {
-  const npy_intp m = p.sizes.m, rows = static_cast<npy_intp>(STRIP * static_cast<double>(m) / p.sizes.work()) + 1;
-  Ref out(new_array(p.nd, p.shape, kind(p.a.array)));
-  if (!out) return nullptr;
-  for (npy_intp from = 0; from < m; from += rows) {
-    const npy_intp to = std::min(from + rows, m);
-    Ref strip(PySequence_GetSlice(args[0], from, to)), result(PySequence_GetSlice(out.get(), from, to));
-    if (!strip || !result) return nullptr;
-    PyObject* const given[] = {strip.get(), args[1], result.get()};
+// A product of a dtype that BLAS does not have takes NumPy longer; complex numbers are four times the work.
+double strip_work(const Pair& p) {
+  const int type = kind(p.a.array);
+  const double each = is_float(type) ? 1 : PyTypeNum_ISCOMPLEX(type) ? 4 : 30;
+  return each * p.sizes.work() * static_cast<double>(p.count);
+}
+
+int ndim(PyObject* array) { return PyArray_NDIM(as_array(array)); }
+
+// What of an operand goes with some of the entries of a result along its first dimension: all where it is broadcast.
+PyObject* part_of(PyObject* operand, PyObject* out, npy_intp from, npy_intp to) {
+  const bool whole = ndim(operand) < ndim(out) || PyArray_DIM(as_array(operand), 0) == 1;
+  return whole ? Py_NewRef(operand) : PySequence_GetSlice(operand, from, to);
+}
+
+// The same for a single entry, without that dimension.
+PyObject* entry_of(PyObject* operand, PyObject* out) {
+  return ndim(operand) < ndim(out) ? Py_NewRef(operand) : PySequence_GetItem(operand, 0);
+}
+
+// A product that takes BLAS seconds, some matrices or rows at a time: signals are answered between them. False with an
+// exception set.
+bool multiply_in_strips(PyObject* self, PyObject* a, PyObject* b, PyObject* out, double work) {
+  const npy_intp n = PyArray_DIM(as_array(out), 0);
+  const bool rows = ndim(out) == 2;
+  if (work <= 2 * STRIP || (rows && n == 1)) {
+    PyObject* const given[] = {a, b, out};
     Ref done(by_numpy(self, given, 3, nullptr));
-    if (!done || PyErr_CheckSignals() < 0) return nullptr;
+    return done && PyErr_CheckSignals() == 0;
   }
-  return out.release();
+  if (n == 1) {
+    Ref first(entry_of(a, out)), second(entry_of(b, out)), result(PySequence_GetItem(out, 0));
+    return first && second && result && multiply_in_strips(self, first.get(), second.get(), result.get(), work);
+  }
+  const npy_intp step = static_cast<npy_intp>(STRIP * static_cast<double>(n) / work) + 1;
+  for (npy_intp from = 0; from < n; from += step) {
+    const npy_intp to = std::min(from + step, n);
+    Ref first(rows ? PySequence_GetSlice(a, from, to) : part_of(a, out, from, to));
+    Ref second(rows ? Py_NewRef(b) : part_of(b, out, from, to));
+    Ref result(PySequence_GetSlice(out, from, to));
+    const double share = work * static_cast<double>(to - from) / static_cast<double>(n);
+    if (!first || !second || !result || !multiply_in_strips(self, first.get(), second.get(), result.get(), share))
+      return false;
+  }
+  return true;
+}
+
+PyObject* product_in_strips(PyObject* self, Args args, const Pair& p, double work) {
+  Ref out(new_array(p.nd, p.shape, kind(p.a.array)));
+  return out && multiply_in_strips(self, args[0], args[1], out.get(), work) ? out.release() : nullptr;
 }
 
 PyObject* matmul(PyObject* self, Args args, size_t count, PyObject* names) {
   Pair p;
-  if (PyVectorcall_NARGS(count) == 2 && names == nullptr && read_pair(args[0], args[1], NEITHER, &p)) {
-    if (serves(p)) return product(p);
-    if (p.nd == 2 && p.count == 1 && p.sizes.work() > 2 * STRIP) return product_in_strips(self, args, p);
+  if (PyVectorcall_NARGS(count) == 2 && names == nullptr && read_numbers(args[0], args[1], NEITHER, &p)) {
+    if (is_real(args[0]) && serves(p)) return product(p);
+    const double work = strip_work(p);
+    if (work > 2 * STRIP && ndim(args[0]) > 1 && ndim(args[1]) > 1) return product_in_strips(self, args, p, work);
   }
   return by_numpy(self, args, count, names);
 }

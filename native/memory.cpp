@@ -9,6 +9,7 @@
 #include "memory_blocks.h"
 #include "memory_slabs.h"
 #include "memory_system.h"
+#include "notes.h"
 
 namespace rg {
 
@@ -40,6 +41,11 @@ void* handler_realloc(void*, void* memory, size_t size) {
   return other;
 }
 
+void handler_free_told(void*, void* memory, size_t) {
+  tell_freed(memory);
+  release(memory);
+}
+
 // Whether a variable of the environment says something else than no.
 bool is_set(const char* name) {
   const char* value = std::getenv(name);
@@ -65,6 +71,14 @@ void give_handler(PyObject* array) {
   fields->mem_handler = Py_NewRef(handler);
   fields->flags |= NPY_ARRAY_OWNDATA;
 }
+
+bool is_ours(PyObject* array) {
+  const auto* fields = reinterpret_cast<PyArrayObject_fields*>(array);
+  return fields->mem_handler == handler && (fields->flags & NPY_ARRAY_OWNDATA);
+}
+
+// A call more only while somebody wants it: NumPy calls what the table says.
+void watch_frees(bool wanted) { table.allocator.free = wanted ? handler_free_told : handler_free; }
 
 PyObject* no_memory(int nd, const npy_intp* dims, int type) {
   if (PyErr_Occurred() != nullptr) return nullptr;  // of another array of the same kernel

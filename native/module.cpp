@@ -13,6 +13,7 @@
 #include "launch.h"
 #include "matmul.h"
 #include "network.h"
+#include "notes.h"
 #include "parallel.h"
 #include "picks.h"
 #include "reduce.h"
@@ -48,6 +49,7 @@ PyMethodDef* const families[] = {
     rg::launch_methods,
     rg::matmul_methods,
     rg::memory_methods,
+    rg::notes_methods,
     rg::parallel_methods,
     rg::softmax_methods,
     rg::loss_methods,
@@ -60,7 +62,11 @@ PyMethodDef* const families[] = {
     rg::embedding_methods,
     rg::pick_methods,
     rg::number_methods,
+    rg::factor_methods,
+    rg::resample_methods,
     rg::scan_methods,
+    rg::search_methods,
+    rg::special_methods,
     rg::variance_methods,
 };
 

@@ -129,14 +129,18 @@ PyMethodDef method(const char* name, const char* text) {
 extern PyMethodDef batchnorm_methods[];
 extern PyMethodDef dropout_methods[];
 extern PyMethodDef embedding_methods[];
+extern PyMethodDef factor_methods[];
 extern PyMethodDef likelihood_methods[];
 extern PyMethodDef loss_methods[];
 extern PyMethodDef norm_methods[];
 extern PyMethodDef number_methods[];
 extern PyMethodDef optim_methods[];
 extern PyMethodDef recurrent_methods[];
+extern PyMethodDef resample_methods[];
 extern PyMethodDef scan_methods[];
+extern PyMethodDef search_methods[];
 extern PyMethodDef softmax_methods[];
+extern PyMethodDef special_methods[];
 extern PyMethodDef variance_methods[];
 
 }  // namespace rg

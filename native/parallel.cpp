@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <climits>
 #include <condition_variable>
@@ -23,31 +24,23 @@ namespace rg {
 namespace {
 
 unsigned long main_thread = 0;
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds PAUSE{100};
+
 thread_local PyThreadState* interruptible = nullptr;
+thread_local Clock::time_point next_look;  // of this thread, whatever loops it runs until then
 thread_local int whole = 0;
+thread_local Py_buffer heeded;  // its first byte says whether nobody waits for this thread any more; `obj` null: none
 
-// Asks now and then whether somebody wants the loop to end. Only the thread that began it asks.
-class Watch {
- public:
-  Watch() : state_(whole > 0 ? nullptr : interruptible) {
-    if (state_ != nullptr) next_ = Clock::now() + PAUSE;
-  }
+constexpr int FLAGS = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW;
+std::atomic<bool> flags_wanted{false};
+std::atomic<bool> flag{false};  // of a worker, or one that was raised for others
 
-  void look() {
-    if (state_ == nullptr || Clock::now() < next_) return;
-    next_ = Clock::now() + PAUSE;
-    PyEval_RestoreThread(std::exchange(interruptible, nullptr));  // a handler may run loops of its own
-    const int raised = PyErr_CheckSignals();
-    interruptible = PyEval_SaveThread();
-    if (raised < 0) throw Interrupted();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds PAUSE{100};
-  PyThreadState* state_;
-  Clock::time_point next_;
-};
+bool lower_own_flags() {
+  if (std::fetestexcept(FLAGS) == 0) return false;
+  std::feclearexcept(FLAGS);
+  return true;
+}
 
 constexpr int MOST_WORKERS = 1024;
 constexpr int SPINS = 30000;  // looks for the next loop, about 0.2 ms, before a worker sleeps: loops come in bursts
@@ -126,6 +119,7 @@ class Pool {
       }
       if (seats > 0) {
         work(nullptr);
+        if (flags_wanted.load(std::memory_order_relaxed) && lower_own_flags()) flag.store(true, std::memory_order_relaxed);
         busy_.fetch_sub(1, std::memory_order_acq_rel);
       }
     }
@@ -157,6 +151,17 @@ const int registered = pthread_atfork(nullptr, nullptr, after_fork);
 
 }  // namespace
 
+void want_flags(bool wanted) { flags_wanted.store(wanted, std::memory_order_relaxed); }
+
+void raise_flag() {
+  if (flags_wanted.load(std::memory_order_relaxed)) flag.store(true, std::memory_order_relaxed);
+}
+
+bool lower_flags() {
+  const bool own = lower_own_flags();
+  return flag.exchange(false, std::memory_order_relaxed) || own;
+}
+
 int cores() {
   static const int found = std::max(1u, std::thread::hardware_concurrency());  // the system takes microseconds to say
   return found;
@@ -168,7 +173,24 @@ int threads() {
 }
 
 void set_interruptible(PyThreadState* state) {
-  if (PyThread_get_thread_ident() == main_thread) interruptible = state;
+  if (PyThread_get_thread_ident() != main_thread && heeded.obj == nullptr) return;
+  interruptible = state;
+  if (state != nullptr) next_look = Clock::now() + PAUSE;
+}
+
+Watch::Watch() : watches_(whole == 0 && interruptible != nullptr) {}
+
+void Watch::ask() {
+  if (Clock::now() < next_look) return;
+  PyEval_RestoreThread(std::exchange(interruptible, nullptr));  // a handler may run loops of its own
+  int raised = PyErr_CheckSignals();
+  if (raised == 0 && heeded.obj != nullptr && *static_cast<const char*>(heeded.buf) != 0) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    raised = -1;
+  }
+  interruptible = PyEval_SaveThread();
+  next_look = Clock::now() + PAUSE;
+  if (raised < 0) throw Interrupted();
 }
 
 Whole::Whole() { whole++; }
@@ -203,6 +225,48 @@ PyObject* py_set_threads(PyObject*, PyObject* count) {
   Py_RETURN_NONE;
 }
 
+// Whether an array has more elements than a number says; other objects have not.
+bool exceeds(PyObject* object, npy_intp limit) { return Py_IS_TYPE(object, &PyArray_Type) && size_of(object) > limit; }
+
+// How NumPy is kept quiet, and from how many elements on an op may take long: see `backends/long_calls.py`.
+PyObject* quiet_variable = nullptr;
+PyObject* quiet = nullptr;
+Py_ssize_t large = PY_SSIZE_T_MAX;
+
+PyObject* set_quiet(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 3 || !PyContextVar_CheckExact(args[0]))
+    return PyErr_Format(PyExc_TypeError, "set_quiet() takes a context variable, its value, and a number of elements");
+  const Py_ssize_t limit = PyLong_AsSsize_t(args[2]);
+  if (limit == -1 && PyErr_Occurred()) return nullptr;
+  Py_XSETREF(quiet_variable, Py_NewRef(args[0]));
+  Py_XSETREF(quiet, Py_NewRef(args[1]));
+  large = limit;
+  Py_RETURN_NONE;
+}
+
+bool has_large(PyObject* list) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++)
+    if (exceeds(PyList_GET_ITEM(list, i), large)) return true;
+  return false;
+}
+
+// begin(…): sets the variable for an op on these operands, or lists of them, and gives the token; None if one is large.
+PyObject* begin(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (quiet_variable == nullptr) return PyErr_Format(PyExc_RuntimeError, "begin(): set_quiet() was not called");
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (PyList_CheckExact(args[i]) ? has_large(args[i]) : exceeds(args[i], large)) Py_RETURN_NONE;
+  return PyContextVar_Set(quiet_variable, quiet);
+}
+
+PyObject* heed(PyObject*, PyObject* flag) {
+  PyBuffer_Release(&heeded);
+  if (flag == Py_None) Py_RETURN_NONE;
+  if (PyObject_GetBuffer(flag, &heeded, PyBUF_SIMPLE) < 0) return nullptr;
+  if (heeded.len > 0) Py_RETURN_NONE;
+  PyBuffer_Release(&heeded);
+  return PyErr_Format(PyExc_ValueError, "heed(): the flag has no byte");
+}
+
 PyObject* py_threads(PyObject*, PyObject*) { return PyLong_FromLong(threads()); }
 
 }  // namespace
@@ -217,6 +281,11 @@ bool init_parallel() {
 }
 
 PyMethodDef parallel_methods[] = {
+    {"begin", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(begin)), METH_FASTCALL,
+     "Keeps NumPy quiet for an op on these operands, and gives the token; None if it may take long."},
+    {"set_quiet", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(set_quiet)), METH_FASTCALL,
+     "Sets the context variable, its value, and the number of elements that `begin` goes by."},
+    {"heed", heed, METH_O, "Ends loops of this thread, by KeyboardInterrupt, once the flag's first byte is not 0."},
     {"set_threads", py_set_threads, METH_O, "Sets how many threads a large loop may use."},
     {"threads", py_threads, METH_NOARGS, "How many threads a large loop may use."},
     {nullptr, nullptr, 0, nullptr}};

@@ -11,8 +11,21 @@ namespace rg {
 struct Interrupted : std::exception {};
 
 // Says that this thread runs without the GIL and may be interrupted, with this state of Python's; null: not any more.
-// Only the main thread, which hears of signals, remembers it.
+// Only the main thread, which hears of signals, and those that heed a flag (`heed`) remember it.
 void set_interruptible(PyThreadState* state);
+
+// Asks now and then whether somebody wants a loop to end, and throws Interrupted then. Costs nothing where nobody may.
+class Watch {
+ public:
+  Watch();
+  void look() {
+    if (watches_) ask();
+  }
+
+ private:
+  void ask();
+  bool watches_;
+};
 
 // While one lives, nothing interrupts the loops of this thread: for those that write into what a caller has.
 class Whole {
@@ -48,6 +61,12 @@ class LoopBody {
 // out here, whichever thread it was; other pieces may have been left out then. A loop under `Unlocked(…, INTERRUPTIBLE)`
 // runs the handlers of signals ten times a second, and throws Interrupted where one raises.
 void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const LoopBody& body);
+
+// The processor's flags that arithmetic raises where it makes a NaN or an infinity of finite numbers. Each thread has its
+// own; while they are wanted, workers hand theirs over.
+void want_flags(bool wanted);
+void raise_flag();   // as if a loop had: for what clears the flags, or has none
+bool lower_flags();  // whether one was up, in this thread or in a worker; none is then
 
 bool init_parallel();  // once, with the module; false with an exception set
 

@@ -324,7 +324,7 @@ PyObject* run_forward(const Layer& s, const Operands& in) {
   T* const notes[NOTES] = {data<T>(before_h.get()), is_lstm ? data<T>(before_c.get()) : nullptr,
                            data<T>(gates.get()), is_lstm ? data<T>(curve.get()) : nullptr};
   {
-    Unlocked unlocked(s.work() >= UNLOCKED);
+    Unlocked unlocked(s.work() >= UNLOCKED, INTERRUPTIBLE);
     forward<T>(s, in, data<T>(out.get()), data<T>(h.get()), is_lstm ? data<T>(c.get()) : nullptr, notes);
   }
   const char* form = is_lstm ? "(OOO)(OOOO)" : "(OO)(OOOO)";
@@ -363,7 +363,7 @@ PyObject* run_backward(const Layer& s, const Operands& in, const Operands& gs, c
   if (!dx || !dq || !dp) return nullptr;
   T* const notes[NOTES] = {noted.at<T>(BEFORE_H), noted.at<T>(BEFORE_C), noted.at<T>(GATES), noted.at<T>(CURVE)};
   {
-    Unlocked unlocked(s.work() >= UNLOCKED);
+    Unlocked unlocked(s.work() >= UNLOCKED, INTERRUPTIBLE);
     for (int i : {H, C}) {
       if (grads[i] == nullptr) continue;
       const Index n = s.batch * (i == H ? s.out : s.width);

@@ -5,17 +5,32 @@ namespace rg {
 
 namespace {
 
+constexpr npy_intp STRETCH = 1 << 20;  // elements between two looks for signals
+
+// Calls body(first, last) for stretches of the lines 1 to `count`, one after the other: each needs the one before it.
+template <class Body>
+void in_stretches(npy_intp count, npy_intp inner, const Body& body) {
+  const npy_intp step = 1 + STRETCH / inner;
+  Watch watch;
+  for (npy_intp i = 1; i < count; i += step) {
+    body(i, count - i < step ? count : i + step);
+    watch.look();
+  }
+}
+
 // One block of `count` lines of `inner` elements: each line and the result of the one before it become a result.
 template <class T, class Step>
 void scan_block(const T* from, T* to, npy_intp count, npy_intp inner, bool reverse, const Step& step) {
   const npy_intp forth = reverse ? -inner : inner;
   if (reverse) from += (count - 1) * inner, to += (count - 1) * inner;
   for (npy_intp j = 0; j < inner; j++) to[j] = from[j];
-  for (npy_intp i = 1; i < count; i++) {
-    from += forth;
-    to += forth;
-    for (npy_intp j = 0; j < inner; j++) to[j] = step(to[j - forth], from[j]);
-  }
+  in_stretches(count, inner, [=](npy_intp first, npy_intp last) {
+    for (npy_intp i = first; i < last; i++) {
+      const T* line = from + i * forth;
+      T* out = to + i * forth;
+      for (npy_intp j = 0; j < inner; j++) out[j] = step(out[j - forth], line[j]);
+    }
+  });
 }
 
 // The same for lines of one element, whose last result stays in a register.
@@ -23,8 +38,11 @@ template <class T, class Step>
 void scan_line(const T* from, T* to, npy_intp count, bool reverse, const Step& step) {
   const npy_intp forth = reverse ? -1 : 1;
   if (reverse) from += count - 1, to += count - 1;
-  T last = *to = *from;
-  for (npy_intp i = 1; i < count; i++) to[i * forth] = last = step(last, from[i * forth]);
+  *to = *from;
+  in_stretches(count, 1, [=](npy_intp first, npy_intp end) {
+    T last = to[(first - 1) * forth];
+    for (npy_intp i = first; i < end; i++) to[i * forth] = last = step(last, from[i * forth]);
+  });
 }
 
 template <class T, class Step>
@@ -55,15 +73,15 @@ PyObject* py_scan(PyObject*, Args args, Py_ssize_t count) {
   if (count != 4 || !is_real(args[0]) || !is_dense(args[0])) return not_served();
   const int axis = axis_of(args[1], args[0]);
   if (axis < 0 || size_of(args[0]) == 0) return not_served();
-  PyObject* out = new_like(args[0]);
-  if (out == nullptr) return nullptr;
+  Ref out(new_like(args[0]));
+  if (!out) return nullptr;
   const Split s = split(args[0], axis, axis + 1);
   const bool reverse = args[2] == Py_True, product = args[3] == Py_True;
   if (kind(args[0]) == NPY_FLOAT)
-    scan_as<float>(args[0], out, s, reverse, product);
+    scan_as<float>(args[0], out.get(), s, reverse, product);
   else
-    scan_as<double>(args[0], out, s, reverse, product);
-  return out;
+    scan_as<double>(args[0], out.get(), s, reverse, product);
+  return out.release();
 }
 
 }  // namespace

@@ -41,13 +41,13 @@ PyObject* triangle_call(PyObject* self, Args args, size_t count, PyObject* names
       slot_of(kind(args[0])) < 0 || PyArray_NDIM(as_array(args[0])) < 2)
     return by_numpy(self, args, count, names);
   Array* x = as_array(args[0]);
-  PyObject* out = new_like(args[0]);
-  if (out == nullptr || size_of(args[0]) == 0) return out;
+  Ref out(new_like(args[0]));
+  if (!out || size_of(args[0]) == 0) return out.release();
   const int nd = PyArray_NDIM(x);
   const npy_intp rows = PyArray_DIM(x, nd - 2), width = PyArray_DIM(x, nd - 1), size = PyArray_ITEMSIZE(x);
   const bool upper = *static_cast<const bool*>(as_entry(self)->kernels);
   const char* from = data<char>(args[0]);
-  char* to = data<char>(out);
+  char* to = data<char>(out.get());
   const auto body = [=](npy_intp begin, npy_intp end) {
     copy_rows(from, to, begin, end, rows, width, size, offset, upper);
   };
@@ -55,10 +55,10 @@ PyObject* triangle_call(PyObject* self, Args args, size_t count, PyObject* names
   if (size_of(args[0]) < LARGE) {
     body(0, lines);
   } else {
-    Unlocked unlocked(true);
+    Unlocked unlocked(true, INTERRUPTIBLE);
     parallel_for(lines, 1 + GRAIN / width, body);
   }
-  return out;
+  return out.release();
 }
 
 }  // namespace

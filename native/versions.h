@@ -8,6 +8,11 @@
 // What it defines is unnamed to other sources: two of them may have functions of the same name.
 #include "isa.h"
 
+// On x86 this one is for processors from before 2013: it is compiled quickly, and small.
+#if RG_X86 && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("O1")
+#endif
 #define RG_BYTES 16  // the size of a register, which the file may use
 namespace base {
 namespace {
@@ -15,6 +20,9 @@ namespace {
 }
 }  // namespace base
 #undef RG_BYTES
+#if RG_X86 && !defined(__clang__)
+#pragma GCC pop_options
+#endif
 
 #if RG_X86
 #if defined(__clang__)

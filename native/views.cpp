@@ -1,6 +1,8 @@
 // Arrays on memory that another one owns, and small constants: what NumPy's Python functions take microseconds for.
 #include "views.h"
 
+#include <cstring>
+
 #include "array.h"
 
 namespace rg {
@@ -69,12 +71,35 @@ PyObject* extent_of(PyObject*, PyObject* object) {
   return Py_BuildValue("(nnn)", start, low, high);
 }
 
+// is_open(array): whether it is NumPy's own, lies in rows and may be written to, so that a write needs no other look
+PyObject* is_open(PyObject*, PyObject* object) {
+  return PyBool_FromLong(is_dense(object) && PyArray_ISWRITEABLE(as_array(object)));
+}
+
+// copy_over(array, values): copies values over a small array of their shape and dtype, or truths over one of numbers;
+// False where NumPy has to do it
+PyObject* copy_over(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2 || !is_dense(args[0]) || !is_dense(args[1]) || !PyArray_ISWRITEABLE(as_array(args[0])) ||
+      !is_number(kind(args[0])) || !same_shape(args[0], args[1]) || size_of(args[0]) >= LARGE)
+    Py_RETURN_FALSE;
+  if (kind(args[0]) != kind(args[1])) {
+    if (kind(args[1]) != NPY_BOOL) Py_RETURN_FALSE;
+    if (PyArray_CopyInto(as_array(args[0]), as_array(args[1])) < 0) return nullptr;
+    Py_RETURN_TRUE;
+  }
+  std::memmove(data<char>(args[0]), data<char>(args[1]), static_cast<size_t>(bytes_of(args[0])));
+  Py_RETURN_TRUE;
+}
+
 }  // namespace
 
 PyMethodDef view_methods[] = {
     {"extent_of", extent_of, METH_O, "Where an array begins, and the bytes that it reaches over; or NotImplemented."},
     {"stretched", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(stretched)), METH_FASTCALL,
      "An array broadcast to a shape, or NotImplemented."},
+    {"is_open", is_open, METH_O, "Whether an array of NumPy's own lies in rows and may be written to."},
+    {"copy_over", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(copy_over)), METH_FASTCALL,
+     "Copies values over a small array; whether it could."},
     {"ones_of", ones_of, METH_O, "Ones in the shape and dtype of an array of floats, or NotImplemented."},
     {nullptr, nullptr, 0, nullptr}};
 

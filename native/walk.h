@@ -49,17 +49,17 @@ class Walk {
   // Calls body(pointers, steps, first, count) for stretches of the result: `pointers` to the operands' elements, which
   // are side by side (step 1) or one and the same (step 0; never all), `first` the stretch's place in the result.
   template <class Body>
-  void run(const Body& body) const {
+  void run(const Body& body, Signals signals = INTERRUPTIBLE) const {
     if (total == 0) return;
     if (total < LARGE) return go(0, total / dims_[count_ - 1], 0, dims_[count_ - 1], body);
-    run_large(body);
+    run_large(body, signals);
   }
 
  private:
   template <class Body>
-  void run_large(const Body& body) const {
+  void run_large(const Body& body, Signals signals) const {
     const npy_intp inner = dims_[count_ - 1], rows = total / inner, parts = (inner + GRAIN - 1) / GRAIN;
-    Unlocked unlocked(true);
+    Unlocked unlocked(true, signals);
     if (parts > 1) {
       parallel_for(rows * parts, 1, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
         for (std::ptrdiff_t i = begin; i < end; i++) {

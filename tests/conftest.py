@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies
+from tools.compiling import public, syntax
 
 import retrograd as rg
 from retrograd.backends import dtypes
 from retrograd.overrides.switch import SWITCH, switch_for_a_mode
+from tests.project import sources
 
 # A slow machine is no failure.
 settings.register_profile(
@@ -39,6 +41,14 @@ def settings_put_back() -> Iterator[None]:
         SWITCH.for_good = False
         switch_for_a_mode(True)
         switch_for_a_mode(False)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def trees_let_go() -> Iterator[None]:
+    """The syntax trees of all sources are millions of objects: the collector must not visit them in later tests."""
+    yield
+    for cached in (sources.tree, syntax.tree_of, public.imports_of):
+        cached.cache_clear()
 
 
 def pytest_collection_finish() -> None:

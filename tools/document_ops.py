@@ -41,7 +41,7 @@ REASONS = {
         ^indices
     """,
     "entry points of one library or kernel; the public function is here": "cudnn miopen mkldnn native_norm batch_norm_",
-    "lower precision: NumPy has no complex32, and there are no other devices": "autocast chalf scaled_ grouped_mm",
+    "dtypes that NumPy has not (complex32, eight bits)": "chalf scaled_ grouped_mm",
     "compiler and scripting": """
         sym_ unify_type parse_ import_ir merge_type compile$ wait$ fork$ while_loop ^cond$ handle_torch has_torch
         boolean_dispatch assert_int typename classproperty thread_safe Optional
@@ -49,7 +49,7 @@ REASONS = {
     "storage and files": "^save$ ^load$ from_file get_file_path storage share_memory module_load",
     "other devices": """
         is_(ipu|maia|meta|mps|mtia|vulkan|xla|xpu|nested|pinned|shared|distributed) ^(cuda|ipu|xpu|mtia)$ pin_memory
-        record_stream get_device_module default_device vulkan const_data_ptr
+        autocast record_stream get_device_module default_device vulkan const_data_ptr
     """,
     "settings of PyTorch's own kernels": """
         determin set_warn is_warn flush_denormal float32_matmul anomaly_enabled default_tensor_type init_num_threads
@@ -58,7 +58,6 @@ REASONS = {
     "removed or deprecated in PyTorch": """
         ^(symeig|eig|lstsq|solve|matrix_rank|volatile|reinforce|resize|resize_as|new|name|frobenius_norm)$
     """,
-    "comes with the functional transforms": "vmap",
 }
 
 INTRODUCTION = """\
@@ -73,7 +72,7 @@ node it records (PyTorch's name), the family that gives its derivatives, what it
 def family_of(node: Any) -> str:
     """The family that a node's op derives from."""
     names = [cls.__qualname__ for cls in type(node).__mro__]  # not `__name__`, which is that of a node
-    bases = [cls for cls in type(node).__mro__ if cls.__module__ == "retrograd.core.op"]
+    bases = [cls for cls in type(node).__mro__ if cls.__module__.startswith("retrograd.core.")]
     return next((b.__qualname__ for b in bases if b.__qualname__ in FAMILIES), names[0])
 
 

@@ -1,6 +1,6 @@
 """Writes fused elementwise kernels, from the formulas of the op library.
 
-    python tools/fuse.py DIRECTORY    write fused_loops.inc and fused_table.inc there, if they would change
+    python tools/fuse.py DIRECTORY    write FILES there, those that would change
     python tools/fuse.py --gpu        write what GPUs get: src/retrograd/backends/gpu/formulas.json
     python tools/fuse.py --report     say what is fused, and why the rest is not
 
@@ -11,28 +11,27 @@ The build calls `generate(directory)`; the file for GPUs belongs to the sources.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES = ("fused_loops.inc", "fused_table.inc")
+FILES = ("fused_loops.inc", "fused_table.inc", "special_tables.inc")
 FOR_GPUS = ROOT / "src" / "retrograd" / "backends" / "gpu" / "formulas.json"
 
 
 def generate(directory: str | Path) -> list[Path]:
     """Writes the generated sources in a process of its own, which imports retrograd from the source tree."""
-    settings = {"RETROGRAD_NO_NATIVE": "1", "RETROGRAD_INTERPRETED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    environment = {**os.environ, **settings}
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT), *sys.path])
-    subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "fuse.py"), str(directory)], check=True, env=environment
+    from tools.compiling.interpreted import run_interpreted
+
+    run_interpreted(
+        f"from pathlib import Path; from tools.fuse import write; write(Path({str(directory)!r}))"
     )
     return [Path(directory) / name for name in FILES]
 
 
 def write(directory: Path) -> None:
     """Writes what has changed: a compiler need not read the rest again."""
+    from tools.fusing.tables import tables
     from tools.fusing.trace import kernels
     from tools.fusing.write import written
 
@@ -40,7 +39,7 @@ def write(directory: Path) -> None:
     if not found:
         sys.exit(f"no formula could be traced: {next(iter(reasons.items()))}")
     directory.mkdir(parents=True, exist_ok=True)
-    for name, text in zip(FILES, written(found), strict=True):
+    for name, text in zip(FILES, (*written(found), tables()), strict=True):
         path = directory / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")

@@ -69,10 +69,16 @@ OTHERS = {
         "set_num_threads",
     ],
     "retrograd.func.mapping": ["vmap"],
+    "retrograd.futures": ["Future"],
     "retrograd.inspect.why": ["why_no_grad"],
+    "retrograd.legacy_storages": [
+        "BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage", "ComplexFloatStorage",
+        "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage",
+        "_storage_classes",
+    ],
     "retrograd.legacy_types": [
-        "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor",
-        "LongTensor", "ShortTensor",
+        "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor",
+        "IntTensor", "LongTensor", "ShortTensor", "_tensor_classes",
     ],
     "retrograd.overrides.state": ["DisableTorchFunction", "DisableTorchFunctionSubclass"],
     "retrograd.symbolic": [
@@ -80,20 +86,24 @@ OTHERS = {
         "sym_sqrt", "sym_sum", "while_loop",
     ],
     "retrograd.ops.random.generator": ["Generator", "default_generator"],
-    "retrograd.ops.tensor.storage": ["TypedStorage", "UntypedStorage"],
+    "retrograd.ops.tensor.typed_storage": ["TypedStorage"],
+    "retrograd.ops.tensor.untyped_storage": ["UntypedStorage"],
     "retrograd.serialization.loading": ["load"],
     "retrograd.serialization.saving": ["save"],
+    "retrograd.streams": ["Event", "Stream"],
 }  # fmt: skip
 # Of these, what `import retrograd` loads in any case; the others are loaded when they are first asked for.
 AT_ONCE = ("retrograd.autograd.modes", "retrograd.backends.", "retrograd.core.", "retrograd.engine.")
 SUBPACKAGES = [
     "accelerator", "amp", "autograd", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func",
-    "futures", "jit", "linalg", "memory", "mps", "multiprocessing", "nn", "optim", "optimize", "overrides",
-    "profiler", "random", "signal", "special", "testing", "utils", "xpu",
+    "futures", "fx", "hub", "jit", "library", "linalg", "masked", "memory", "mps", "multiprocessing", "nn", "onnx",
+    "optim", "optimize", "overrides", "profiler", "quasirandom", "random", "signal", "special", "testing", "utils",
+    "xpu",
 ]  # fmt: skip
 # Modules that are no part of the public interface, and yet are attributes of the package.
 INTERNAL = [
-    "_C", "__config__", "_dynamo", "_inductor", "backends", "functional", "inspect", "serialization", "storage",
+    "_C", "__config__", "__future__", "_dynamo", "_functorch", "_inductor", "_logging", "_tensor_str",
+    "_vmap_internals", "backends", "functional", "inspect", "return_types", "serialization", "sparse", "storage",
     "torch_version", "types", "version",
 ]  # fmt: skip
 # PyTorch's names that are Python's own: assigned after the imports, because other modules could not use them as names.
@@ -141,6 +151,9 @@ class Size(tuple[int, ...]):
     @overload
     def __getitem__(self, index: slice, /) -> Size: ...
     def __add__(self, other: tuple[int, ...], /) -> Size: ...  # type: ignore[override]
+    def __radd__(self, other: tuple[int, ...], /) -> Size: ...
+    def __mul__(self, times: SupportsIndex, /) -> Size: ...
+    def __rmul__(self, times: SupportsIndex, /) -> Size: ...
 class MethodForm:
     name: str
     find: Callable[[], Any]
@@ -286,7 +299,9 @@ def package_text() -> str:
         "import typing as _typing",
         "import numpy as _np",
         *imports(at_once),
+        "from retrograd.backends import dtypes_without_arrays as _without_arrays",
         "from retrograd.backends.dtype_class import bool_ as _bool",
+        "from retrograd.backends.dtypes_without_arrays import *  # noqa: F403",
         "from retrograd.lazy import lazily as _lazily",
         "from retrograd import ops as ops",
         "from retrograd.public_names import FUNCTIONS as _FUNCTIONS",
@@ -304,6 +319,7 @@ def package_text() -> str:
     ]
     names = names_of(merged(functions, others, at_once)) | {*DTYPE_ALIASES, *SUBPACKAGES, *in_place}
     lines += ["", public({*names, *numbers, *others_of_numpy, "__version__"})]
+    lines += ["__all__ += _without_arrays.__all__"]
     return formatted(lines, "__init__.py")
 
 

@@ -3,6 +3,7 @@
 import type { Figures, Step } from "./document";
 import { amount, exact, fill, h, number, shape, svg, time } from "./dom";
 import type { Model } from "./model";
+import { ownOverlays } from "./overlay";
 
 export interface Links {
   node: (i: number) => void;
@@ -24,6 +25,7 @@ export function card(model: Model, i: number, links: Links): HTMLElement {
       ["forward took", op ? time(op.end - op.start) : ""],
       ["priority", node.leaf ? "before everything else" : `sequence number ${node.sequence_nr}`],
       ["hooks", node.hooks.join(", ")],
+      ...ownOverlays(model.recording).map((overlay): [string, string] => [overlay.title, overlay.numbers[i] === null ? "" : overlay.tell(overlay.numbers[i]!)]),
     ]),
     source(model, node.place, links),
     op ? outputs(model, op.outputs.map((out) => model.figures(out.value))) : null,
@@ -130,7 +132,7 @@ function saved(model: Model, i: number, links: Links): HTMLElement | null {
       h("td", {}, ...also, others.length > 4 ? `and ${others.length - 4} more` : ""),
     );
   });
-  const head = h("tr", {}, ...["saved", "shape", "size", "also held by"].map((text) => h("th", {}, text)));
+  const head = h("tr", {}, ...["saved", "shape", "size", "also held by"].map((text) => h("th", { class: text === "size" ? "right" : "" }, text)));
   return h("section", {}, h("h3", {}, "Kept for backward"), h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)));
 }
 
@@ -205,6 +207,7 @@ function histogram(told: Figures): SVGElement {
   return picture;
 }
 
-export function emptyCard(element: HTMLElement): void {
-  fill(element, h("p", { class: "quiet hint" }, "Choose a node in the graph, a line of the code, or a bar of the timeline."));
+export function emptyCard(element: HTMLElement, something: boolean): void {
+  const choose = "Choose a node in the graph, a line of the code, or a bar of the timeline.";
+  fill(element, h("p", { class: "quiet hint" }, something ? choose : "Nothing was recorded: no operation ran on a tensor while the recording was on."));
 }

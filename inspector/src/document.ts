@@ -130,6 +130,7 @@ export interface Recording {
   files: Record<string, { first: number; lines: string[] }>;
   answers: Record<string, Answer | null>;
   failure?: string;
+  overlays?: { title: string; unit: string; ratio: boolean; numbers: (number | null)[] }[];
 }
 
 type Columns = Record<string, unknown[]>;

@@ -30,6 +30,13 @@ export function fill(element: HTMLElement, ...children: Child[]): void {
 
 export const shape = (sizes: number[]): string => (sizes.length ? sizes.join(" × ") : "scalar");
 
+// A name that may break behind its dots and underscores where a line has no room for it.
+export function breakable(text: string): HTMLElement {
+  const made = h("span");
+  for (const part of text.split(/(?<=[._])/)) made.append(part, document.createElement("wbr"));
+  return made;
+}
+
 export function amount(bytes: number): string {
   let size = bytes;
   for (const unit of ["B", "KiB", "MiB"]) {

@@ -73,9 +73,17 @@ export class FindView {
       const about = [node.name, node.variable, node.module, sizes.join("x"), `(${sizes.join(",")})`, sizes.join("×"), place ? `${place.file}:${place.line} line ${place.line} ${place.text}` : ""].join("  ").toLowerCase();
       return words.every((word) => about.includes(word));
     });
-    const rows = found.slice(0, MOST).map((i) => h("li", {}, this.button(i), h("span", { class: "quiet" }, ` ${shape(this.model.nodes[i].inputs[0]?.shape ?? [])}`)));
+    const rows = found.slice(0, MOST).map((i) => h("li", {}, this.button(i), h("span", { class: "quiet" }, this.about(i))));
     const more = found.length > MOST ? h("li", { class: "quiet" }, `and ${found.length - MOST} more`) : null;
-    fill(this.list, found.length ? null : h("li", {}, "Nothing is called so."), ...rows, more);
+    fill(this.list, found.length ? null : h("li", {}, "No node matches."), ...rows, more);
+  }
+
+  // What tells a node from others of its name.
+  private about(i: number): string {
+    const node = this.model.nodes[i];
+    const line = node.place >= 0 ? `line ${this.model.recording.places[node.place].line}` : "";
+    const home = node.leaf ? "" : node.module || line;
+    return ` ${shape(node.inputs[0]?.shape ?? [])}${home ? ` · ${home}` : ""}`;
   }
 
   private button(i: number): HTMLElement {

@@ -3,6 +3,7 @@
 import { svg } from "./dom";
 import { layout, type Box, type Frame, type Layout, type Point } from "./layout";
 import type { Model, NodeState, Replay } from "./model";
+import { numberOf, Scale, type Overlay } from "./overlay";
 
 export interface Colors {
   [name: string]: string;
@@ -17,6 +18,18 @@ interface View {
 
 export const MARKS: Record<NodeState, string> = { idle: "", waiting: "◔", ready: "●", running: "▶", done: "✓" };
 
+const EDGE = 8; // around a graph that fills the view
+const LEAST_FIT = 0.7; // a graph that fits at this size or a larger one is shown whole
+const LEAST_PRINTED = 0.3;
+const PRINTED = 3; // dots for each of the screen's
+
+// Where a graph of this extent begins in a view, as near as may be to where it was to begin: no empty space beside it
+// that a part of it could fill, and in the middle if all of it fits.
+function filled(begin: number, extent: number, view: number): number {
+  const spare = view - extent;
+  return spare >= 0 ? spare / 2 : Math.min(EDGE, Math.max(spare - EDGE, begin));
+}
+
 export class GraphView {
   readonly canvas: HTMLCanvasElement;
   onSelect: (node: number) => void = () => {};
@@ -25,16 +38,20 @@ export class GraphView {
   replay: Replay | null = null;
   position = -1;
   travel = -1; // how far the gradients of the running step have come, from 0 to 1; -1: none travel
+  scale: Scale | null = null; // of the numbers that color the boxes; null: the replay does
+  private numbers: (number | null)[] = []; // of boxes
   private placed!: Layout;
   private ways: (string | undefined)[] = []; // of links, as paths; made when one is first seen
   private linkAt = new Map<string, number>();
-  private scale = 1;
+  private zoomed = 1;
   private left = 0;
   private top = 0;
   private ink: CanvasRenderingContext2D;
   private waiting = false;
   private hover = -1;
   private touched = false; // whether the user has moved the view
+  private seen: { zoomed: number; left: number; top: number; touched: boolean } | null = null; // before a print
+  private sharpness = 1;
   private pointers = new Map<number, { x: number; y: number }>();
   private moved = 0;
   private states: { position: number; replay: Replay | null; items: unknown; found: NodeState[] } = { position: -1, replay: null, items: null, found: [] };
@@ -55,6 +72,7 @@ export class GraphView {
     this.ways = new Array(this.model.links.length);
     this.linkAt = new Map(this.model.links.map((link, n) => [`${link.from} ${link.to}`, n]));
     this.hover = -1;
+    if (this.scale) this.color(this.scale.overlay);
     this.canvas.setAttribute(
       "aria-label",
       `Graph of ${this.model.used.length} nodes, ${this.model.items.length} shown. Arrow keys go along edges; the list under Find reads them out.`,
@@ -62,25 +80,52 @@ export class GraphView {
     this.draw();
   }
 
-  fit(): void {
+  // Colors the boxes by an overlay, or by the replay again.
+  color(overlay: Overlay | null): void {
+    this.numbers = overlay ? this.model.items.map((item) => numberOf(overlay, item.members)) : [];
+    this.scale = overlay ? new Scale(overlay, this.numbers) : null;
+    this.draw();
+  }
+
+  // Shows all of the graph, or its beginning where nobody could read all of it; the `whole` of it if that is asked for.
+  fit(whole = false): void {
     const { width, height } = this.size();
     const wanted = Math.min(width / this.placed.width, height / this.placed.height, 1.15);
-    this.scale = Math.max(wanted, Math.min(0.82, width / Math.min(this.placed.width, 900)));
-    this.left = width / 2 - (this.placed.width / 2) * this.scale;
-    const fits = this.placed.height * this.scale <= height;
-    this.top = fits ? (height - this.placed.height * this.scale) / 2 : 8;
-    if (!fits || this.placed.width * this.scale > width) {
+    this.zoomed = whole || wanted >= LEAST_FIT ? wanted : Math.max(wanted, Math.min(0.82, width / Math.min(this.placed.width, 900)));
+    this.left = width / 2 - (this.placed.width / 2) * this.zoomed;
+    const fits = this.placed.height * this.zoomed <= height;
+    this.top = fits ? (height - this.placed.height * this.zoomed) / 2 : EDGE;
+    if (!fits || this.placed.width * this.zoomed > width) {
       const root = this.model.recording.backwards[0]?.root;
       const item = root === undefined ? -1 : this.model.itemOf[root];
-      if (item >= 0) this.left = width / 2 - this.placed.boxes[item].x * this.scale;
+      if (item >= 0) this.left = width / 2 - this.placed.boxes[item].x * this.zoomed;
     }
     this.touched = false;
     this.draw();
   }
 
+  // All of the graph at a printer's resolution, and back to what was seen.
+  print(on: boolean): void {
+    if (on) {
+      this.seen = { zoomed: this.zoomed, left: this.left, top: this.top, touched: this.touched };
+      this.sharpness = PRINTED;
+      this.fit(this.placed.height * LEAST_PRINTED <= this.size().height);
+      this.touched = true;
+    } else if (this.seen) {
+      this.sharpness = 1;
+      Object.assign(this, this.seen);
+    }
+    this.resize();
+    this.paint();
+  }
+
+  private ratio(): number {
+    return (window.devicePixelRatio || 1) * this.sharpness;
+  }
+
   resize(): void {
     const { width, height } = this.size();
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = this.ratio();
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
     if (!this.touched) this.fit();
@@ -97,20 +142,20 @@ export class GraphView {
     if (item < 0) return;
     const box = this.placed.boxes[item];
     const { width, height } = this.size();
-    const x = box.x * this.scale + this.left;
-    const y = box.y * this.scale + this.top;
+    const x = box.x * this.zoomed + this.left;
+    const y = box.y * this.zoomed + this.top;
     if (!force && x > 60 && x < width - 60 && y > 40 && y < height - 40) return;
-    this.left += width / 2 - x;
-    this.top += height / 2 - y;
+    this.left = filled(this.left + width / 2 - x, this.placed.width * this.zoomed, width);
+    this.top = filled(this.top + height / 2 - y, this.placed.height * this.zoomed, height);
     this.touched = true;
     this.draw();
   }
 
   zoom(factor: number, x = this.size().width / 2, y = this.size().height / 2): void {
-    const next = Math.min(4, Math.max(0.02, this.scale * factor));
-    this.left = x - ((x - this.left) * next) / this.scale;
-    this.top = y - ((y - this.top) * next) / this.scale;
-    this.scale = next;
+    const next = Math.min(4, Math.max(0.02, this.zoomed * factor));
+    this.left = x - ((x - this.left) * next) / this.zoomed;
+    this.top = y - ((y - this.top) * next) / this.zoomed;
+    this.zoomed = next;
     this.touched = true;
     this.draw();
   }
@@ -120,7 +165,7 @@ export class GraphView {
     const item = this.model.itemOf[node];
     if (item < 0) return null;
     const box = this.placed.boxes[item];
-    return { x: box.x * this.scale + this.left, y: box.y * this.scale + this.top };
+    return { x: box.x * this.zoomed + this.left, y: box.y * this.zoomed + this.top };
   }
 
   draw(): void {
@@ -135,15 +180,15 @@ export class GraphView {
   paint(): void {
     const { ink, placed } = this;
     const { width, height } = this.size();
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = this.ratio();
     const colors = this.colors();
     ink.setTransform(ratio, 0, 0, ratio, 0, 0);
     ink.clearRect(0, 0, width, height);
-    ink.setTransform(ratio * this.scale, 0, 0, ratio * this.scale, ratio * this.left, ratio * this.top);
-    const view = { x0: -this.left / this.scale, y0: -this.top / this.scale, x1: (width - this.left) / this.scale, y1: (height - this.top) / this.scale };
+    ink.setTransform(ratio * this.zoomed, 0, 0, ratio * this.zoomed, ratio * this.left, ratio * this.top);
+    const view = { x0: -this.left / this.zoomed, y0: -this.top / this.zoomed, x1: (width - this.left) / this.zoomed, y1: (height - this.top) / this.zoomed };
     for (const frame of placed.frames) if (sees(view, frame)) this.paintFrame(frame, colors);
     this.paintLinks(view, colors);
-    if (this.scale >= 0.3) for (const frame of placed.frames) if (sees(view, frame)) this.paintTitle(frame, colors);
+    if (this.zoomed >= 0.3) for (const frame of placed.frames) if (sees(view, frame)) this.paintTitle(frame, colors);
     placed.boxes.forEach((box, i) => sees(view, box) && this.paintItem(i, box, colors));
     this.paintSent(colors);
   }
@@ -190,7 +235,7 @@ export class GraphView {
     const near = this.selected >= 0 ? this.model.itemOf[this.selected] : -1;
     const chosen: number[] = [];
     ink.strokeStyle = ink.fillStyle = colors.edge;
-    ink.lineWidth = Math.max(1, 0.7 / this.scale);
+    ink.lineWidth = Math.max(1, 0.7 / this.zoomed);
     this.model.links.forEach((link, n) => {
       const [a, b] = [placed.boxes[link.from], placed.boxes[link.to]];
       if (Math.max(a.y, b.y) + 40 < view.y0 || Math.min(a.y, b.y) - 40 > view.y1) return;
@@ -198,7 +243,7 @@ export class GraphView {
       if (link.from === near || link.to === near) return void chosen.push(n);
       ink.globalAlpha = placed.routes[n]?.lane ? 0.55 : 1;
       ink.stroke(new Path2D(this.way(n)));
-      if (this.scale > 0.35 && a.y < b.y) arrow(ink, b);
+      if (this.zoomed > 0.35 && a.y < b.y) arrow(ink, b);
     });
     ink.globalAlpha = 1;
     ink.strokeStyle = ink.fillStyle = colors.accent;
@@ -206,7 +251,7 @@ export class GraphView {
     for (const n of chosen) {
       const { from, to } = this.model.links[n];
       ink.stroke(new Path2D(this.way(n)));
-      if (this.scale > 0.35 && placed.boxes[from].y < placed.boxes[to].y) arrow(ink, placed.boxes[to]);
+      if (this.zoomed > 0.35 && placed.boxes[from].y < placed.boxes[to].y) arrow(ink, placed.boxes[to]);
     }
   }
 
@@ -242,10 +287,10 @@ export class GraphView {
     const bad = this.model.notFinite.size > 0 && item.members.some((node) => this.model.notFinite.has(node));
     const x = box.x - box.width / 2;
     const y = box.y - box.height / 2;
-    const [face, rim] = this.faceOf(state, item.leaf, bad, colors);
+    const [face, rim] = this.scale ? this.overlaid(i, colors) : this.faceOf(state, item.leaf, bad, colors);
     ink.fillStyle = face;
     ink.strokeStyle = rim;
-    ink.lineWidth = state === "running" ? 2.5 : 1.2;
+    ink.lineWidth = Math.max(state === "running" ? 2.5 : 1.2, 0.8 / this.zoomed);
     const round = item.leaf ? box.height / 2 : item.node < 0 ? 4 : 7;
     if (item.node < 0) {
       rounded(ink, x + 4, y + 4, box.width, box.height, round);
@@ -263,14 +308,25 @@ export class GraphView {
       rounded(ink, x - 4, y - 4, box.width + 8, box.height + 8, round + 4);
       ink.stroke();
     }
-    if (this.scale > 0.22) this.paintText(i, box, state, bad, colors);
+    if (this.zoomed > 0.22) this.paintText(i, box, state, bad, colors);
+  }
+
+  // What an overlay colors a box with; empty without one, or without a number.
+  colorOf(i: number, colors: Colors): string {
+    const value = this.numbers[i] ?? null;
+    return this.scale && value !== null ? this.scale.color(value, colors) : "";
+  }
+
+  private overlaid(i: number, colors: Colors): [string, string] {
+    const face = this.colorOf(i, colors);
+    return face ? [face, colors.rim] : [colors.paper, colors.line];
   }
 
   private faceOf(state: NodeState, leaf: boolean, bad: boolean, colors: Colors): [string, string] {
     if (state === "running") return [colors.runningFace, colors.running];
     if (state === "ready" || state === "waiting") return [colors.readyFace, colors.ready];
-    if (state === "done") return [colors.doneFace, bad ? colors.bad : colors.done];
     if (bad) return [colors.badFace, colors.bad];
+    if (state === "done") return [colors.doneFace, colors.done];
     return leaf ? [colors.leafFace, colors.leaf] : [colors.face, colors.rim];
   }
 
@@ -281,17 +337,19 @@ export class GraphView {
     ink.textBaseline = "middle";
     ink.fillStyle = colors.ink;
     ink.font = FONT;
-    const mark = bad ? "⚠ " : MARKS[state] ? `${MARKS[state]} ` : "";
+    const mark = bad || MARKS[state] ? `${bad ? "⚠" : ""}${MARKS[state]} ` : "";
     const fold = item.node < 0 ? "▸ " : "";
     ink.fillText(mark + fold + item.label, box.x, box.y - 7, box.width - 14);
-    if (this.scale < 0.45) return;
-    ink.fillStyle = colors.quiet;
+    if (this.zoomed < 0.45) return;
+    ink.fillStyle = this.scale ? colors.ink : colors.quiet;
     ink.font = SMALL;
     ink.fillText(this.detailOf(i, state), box.x, box.y + 9, box.width - 14);
   }
 
   private detailOf(i: number, state: NodeState): string {
     const item = this.model.items[i];
+    const value = this.scale ? this.numbers[i] : null;
+    if (this.scale) return value === null ? "–" : this.scale.overlay.tell(value);
     if (!this.replay || this.position < 0) return item.detail;
     if (item.node >= 0 && state === "waiting")
       return `${this.replay.arrived(item.node, this.position)} of ${this.replay.awaited(item.node)} summed`;
@@ -319,7 +377,7 @@ export class GraphView {
       const { x, y } = way.getPointAtLength(way.getTotalLength() * (this.travel >= 0 ? this.travel : 0.5));
       const norm = this.model.figures(value)?.norm;
       const text = norm === undefined || norm === null ? "" : `‖${typeof norm === "number" ? Number(norm.toPrecision(3)) : norm}‖`;
-      this.paintGradient(x, y, this.scale > 0.4 ? text : "", colors);
+      this.paintGradient(x, y, this.zoomed > 0.4 ? text : "", colors);
     }
   }
 
@@ -341,8 +399,8 @@ export class GraphView {
 
   private hit(clientX: number, clientY: number): { item: number; frame: string } {
     const bounds = this.canvas.getBoundingClientRect();
-    const x = (clientX - bounds.left - this.left) / this.scale;
-    const y = (clientY - bounds.top - this.top) / this.scale;
+    const x = (clientX - bounds.left - this.left) / this.zoomed;
+    const y = (clientY - bounds.top - this.top) / this.zoomed;
     const inside = (box: Box): boolean => Math.abs(x - box.x) <= box.width / 2 && Math.abs(y - box.y) <= box.height / 2;
     const item = this.placed.boxes.findIndex(inside);
     const frame = [...this.placed.frames].reverse().find((f) => inside(f) && y < f.y - f.height / 2 + 24);
@@ -383,11 +441,20 @@ export class GraphView {
     new ResizeObserver(() => this.resize()).observe(canvas);
   }
 
+  // The name of what the pointer is on, where the graph has no room for all of it.
+  private nameOf(item: number, frame: string): string {
+    const found = this.model.items[item];
+    const node = found && found.node >= 0 ? this.model.nodes[found.node] : null;
+    if (node) return node.variable && !node.leaf ? `${node.variable} = ${node.name}` : node.variable || node.name;
+    return found || frame ? this.model.groupName(found ? found.group : frame) : "";
+  }
+
   private pointerMoved(event: PointerEvent): void {
     const before = this.pointers.get(event.pointerId);
     if (!before) {
       const { item, frame } = this.hit(event.clientX, event.clientY);
       this.canvas.style.cursor = item >= 0 || frame ? "pointer" : "grab";
+      this.canvas.title = this.nameOf(item, frame);
       if (item !== this.hover) {
         this.hover = item;
         this.draw();

@@ -66,7 +66,9 @@ interface Lifted {
 
 const OUT = -1;
 const IN = -2;
-const CAREFUL_NODES = 400; // up to which dagre takes less than a second
+const CAREFUL_NODES = 400; // of a level, up to which dagre takes less than a second
+const CAREFUL_IN_ALL = 4000; // ... and of all levels; where there are more it gets the small levels
+const CAREFUL_FEW = 40;
 const CAREFUL_SPAN = 2500; // and the sum of ranks that edges go down, since each rank costs it a node
 const SHARED = 4; // a leaf with so many givers stands at the side, at the end of a lane
 export const HEIGHT = 40;
@@ -85,11 +87,12 @@ export function layout(model: Model, measure: (text: string) => number): Layout 
   const edges = lift(model, levels);
   // The innermost first: what a level's groups measure is known when it is laid out.
   const placed = new Map<Level, Placed>();
+  const most = model.items.length <= CAREFUL_IN_ALL ? CAREFUL_NODES : CAREFUL_FEW;
   for (const level of [...levels].reverse()) {
     const inner = level.levels.map((child) => frameSize(placed.get(child)!));
     const children = [...level.items.map((i) => sizes[i]), ...inner];
     const leaf = level.items.map((i) => model.items[i].leaf);
-    const found = arrange(children, edges.get(level)!.map(({ edge }) => edge), leaf);
+    const found = arrange(children, edges.get(level)!.map(({ edge }) => edge), leaf, most);
     const title = level.parent ? Math.min(LONGEST_TITLE, measure(frameLabel(model, level))) : 0;
     placed.set(level, widened(found, title));
   }
@@ -212,8 +215,9 @@ function homes(levels: Level[], count: number): { level: Level; child: number }[
   return found;
 }
 
-// One level. A leaf that many send to stands at the side: its edges run in one lane and push nothing apart.
-function arrange(sizes: Size[], edges: Edge[], leaf: boolean[]): Placed {
+// One level, by dagre if it has at most so many nodes. A leaf that many send to stands at the side: its edges run in one
+// lane and push nothing apart.
+function arrange(sizes: Size[], edges: Edge[], leaf: boolean[], most: number): Placed {
   const given = new Array<number>(sizes.length).fill(0);
   for (const { to } of edges) if (to >= 0) given[to]++;
   const shared = sizes.map((_, i) => !!leaf[i] && given[i] >= SHARED);
@@ -230,7 +234,7 @@ function arrange(sizes: Size[], edges: Edge[], leaf: boolean[]): Placed {
   const body = sizes.filter((_, i) => !shared[i]);
   const rank = ranks(body.length, inner);
   const span = inner.reduce((sum, { from, to }) => sum + Math.max(1, (rank[to] ?? 0) - (rank[from] ?? 0)), 0);
-  const careful = body.length <= CAREFUL_NODES && span <= CAREFUL_SPAN;
+  const careful = body.length <= most && span <= CAREFUL_SPAN;
   const found = careful ? withDagre(body, inner, rank) : inLayers(body, inner, rank);
   const routes = new Map<number, Route>();
   found.routes.forEach((route, e) => routes.set(kept[e], route));

@@ -5,15 +5,17 @@ import "./style.css";
 import { card, emptyCard, name } from "./card";
 import { CodeView } from "./code";
 import { read, type Recording } from "./document";
-import { amount, exact, fill, h, number, shape, time } from "./dom";
+import { amount, breakable, exact, fill, h, number, time } from "./dom";
 import { FindView } from "./find";
 import { GraphView, MARKS, type Colors } from "./graph";
 import { Model, Replay, type Grouping } from "./model";
+import { overlaysOf, type Overlay } from "./overlay";
 import { TimelineView } from "./timeline";
 
-const NAMES = ["paper", "frame", "ink", "quiet", "line", "edge", "accent", "face", "rim", "leafFace", "leaf", "runningFace", "running", "readyFace", "ready", "doneFace", "done", "badFace", "bad", "again"];
+const NAMES = ["paper", "frame", "ink", "quiet", "line", "edge", "accent", "face", "rim", "leafFace", "leaf", "runningFace", "running", "readyFace", "ready", "doneFace", "done", "badFace", "bad", "again", "more", "less"];
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const LISTED = 40; // rows of the tables that change with each step
+const COUNTED = new Set(["priority", "arrived"]); // columns of numbers
 const SPEEDS = [0.25, 0.5, 1, 2, 5, 20];
 
 class Page {
@@ -37,43 +39,63 @@ class Page {
   private nodeCard = h("div");
   private replayCard = h("div", { class: "state" });
   private tab = "node";
+  private overlays: Overlay[];
+  private legendBox = h("div");
 
   constructor(private recording: Recording, private root: HTMLElement) {
     this.model = new Model(recording);
+    this.overlays = overlaysOf(recording);
     this.setTheme(DARK.matches ? "dark" : "light");
     this.graph = new GraphView(this.model, () => this.colors);
     this.timeline = new TimelineView(this.model, () => this.colors, (node) => this.select(node));
     this.code = new CodeView(this.model, (nodes) => this.select(nodes[nodes.length - 1]));
-    this.find = new FindView(this.model, (node) => this.select(node, false));
+    this.find = new FindView(this.model, (node) => this.reveal(node));
     this.graph.onSelect = (node) => this.select(node);
     this.graph.onFold = (group) => {
       this.model.fold(group, !this.model.folded.has(group));
-      this.graph.relayout();
+      this.relayout();
     };
-    emptyCard(this.nodeCard);
+    emptyCard(this.nodeCard, recording.ops.length + recording.backwards.length > 0);
     this.build();
-    this.choose(0);
-    this.show(recording.answers.first_nonfinite || recording.failure ? "find" : "node");
-    const bad = recording.answers.first_nonfinite;
-    if (bad) this.find.answer("first_nonfinite", "");
-    const start = bad && bad.node >= 0 ? bad.node : recording.backwards[0]?.root ?? -1;
-    if (start >= 0) this.select(start, false);
-    this.graph.fit();
+    this.begin();
     document.addEventListener("keydown", (event) => this.key(event));
     DARK.addEventListener("change", () => this.recolor(DARK.matches ? "dark" : "light"));
     let before = "";
     window.addEventListener("beforeprint", () => {
       before = document.documentElement.dataset.theme!;
       this.recolor("light");
-      this.graph.paint();
+      this.graph.print(true);
     });
-    window.addEventListener("afterprint", () => this.recolor(before));
+    window.addEventListener("afterprint", () => {
+      this.recolor(before);
+      this.graph.print(false);
+    });
+  }
+
+  // What is seen first: what went wrong, else the end of the first backward.
+  private begin(): void {
+    const { answers, backwards, failure } = this.recording;
+    const failed = backwards.findIndex((backward) => backward.error);
+    this.choose(Math.max(0, failed));
+    const bad = answers.first_nonfinite;
+    this.show(bad || failure ? "find" : "node");
+    if (bad) this.find.answer("first_nonfinite", "");
+    const failing = backwards[failed]?.failing ?? -1;
+    const first = backwards[0]?.root ?? this.model.used.find((i) => !this.model.givers[i].length) ?? -1;
+    const start = bad && bad.node >= 0 ? bad.node : failing >= 0 ? backwards[failed].steps[failing].node : first;
+    if (start >= 0) this.select(start, false);
+    if (failing >= 0) this.go(failing, false);
+    this.graph.fit();
+    if (start >= 0) this.graph.center(start, false);
   }
 
   // -- parts of the page ----------------------------------------------------------------------------------------------
 
   private build(): void {
-    fill(this.root, this.header(), h("main", {}, h("section", { class: "stage" }, this.tools(), this.graph.canvas, this.legend(), this.player()), h("aside", {}, this.tabBar(), this.panel)), this.timeline.element, this.footer());
+    fill(this.root, this.header(), h("main", {}, h("section", { class: "stage" }, this.tools(), this.graph.canvas, this.legendBox, this.player()), h("aside", {}, this.tabBar(), this.panel)), this.timeline.element, this.footer());
+    // What somebody has laid over a recording is what they want to see first.
+    const own = this.recording.overlays?.[0]?.title;
+    this.color(this.overlays.findIndex((overlay) => overlay.title === own));
     this.graph.resize();
     this.graph.fit();
   }
@@ -82,9 +104,10 @@ class Page {
     const r = this.recording;
     const steps = r.backwards.reduce((sum, backward) => sum + backward.steps.length, 0);
     const count = (n: number, what: string): string => `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
-    const about = [count(r.ops.length, "operation"), count(r.backwards.length, "backward"), count(steps, "step"), time(r.duration)].join(" · ");
+    const about = [count(r.ops.length, "operation"), count(r.backwards.length, "backward"), count(steps, "step"), time(r.duration)].map((part) => part.replaceAll(" ", "\u00a0")).join(" · ");
     const theme = h("button", { id: "theme", "aria-label": "Light or dark", title: "Light or dark (t)", click: () => this.theme() }, "◐");
-    const failure = r.failure ? h("p", { class: "failure" }, `⚠ ${r.failure}`) : null;
+    const wrong = r.failure ?? r.backwards.find((backward) => backward.error)?.error;
+    const failure = wrong ? h("p", { class: "failure" }, `⚠ ${wrong}`) : null;
     return h("header", {}, h("div", {}, h("h1", {}, r.title), h("p", { class: "quiet" }, about)), theme, failure);
   }
 
@@ -94,13 +117,16 @@ class Page {
     const button = (id: string, text: string, label: string, click: () => void): HTMLElement => h("button", { id, title: label, "aria-label": label, click }, text);
     const refold = (folded: boolean) => () => {
       this.model.foldAll(folded);
-      this.graph.relayout();
+      this.relayout();
       this.graph.fit();
     };
+    const color = h("select", { id: "coloring", "aria-label": "Color by", change: () => this.color(Number(color.value)) }, h("option", { value: -1 }, "color: replay"));
+    this.overlays.forEach((overlay, i) => color.append(h("option", { value: i }, `color: ${overlay.title}`)));
     return h(
       "div",
       { class: "tools", role: "toolbar", "aria-label": "Graph" },
       group,
+      this.overlays.length > 0 && color,
       button("fold", "Fold", "Fold all groups", refold(true)),
       button("unfold", "Unfold", "Unfold all groups", refold(false)),
       button("in", "+", "Zoom in (+)", () => this.graph.zoom(1.3)),
@@ -112,22 +138,43 @@ class Page {
   private legend(): HTMLElement {
     const entry = (look: string, mark: string, text: string): HTMLElement => h("li", {}, h("i", { class: look }, mark), text);
     const bad = this.model.notFinite.size > 0;
+    const runs = this.recording.backwards.length > 0;
     return h(
       "ul",
       { class: "legend", "aria-label": "What the graph's signs say" },
       entry("box-leaf", "", "leaf"),
-      entry("box-waiting", MARKS.waiting, "sum under way"),
-      entry("box-ready", MARKS.ready, "ready"),
-      entry("box-running", MARKS.running, "runs"),
-      entry("box-done", MARKS.done, "has run"),
+      runs && entry("box-waiting", MARKS.waiting, "sum under way"),
+      runs && entry("box-ready", MARKS.ready, "ready"),
+      runs && entry("box-running", MARKS.running, "runs"),
+      runs && entry("box-done", MARKS.done, "has run"),
       bad && entry("box-bad", "⚠", "not finite"),
       this.model.allGroups().length > 0 && entry("box-group", "▸", "folded group"),
     );
   }
 
+  // Colors the graph by an overlay; -1: by the replay.
+  private color(chosen: number): void {
+    this.graph.color(this.overlays[chosen] ?? null);
+    const select = this.root.querySelector<HTMLSelectElement>("#coloring");
+    if (select) select.value = String(chosen);
+    fill(this.legendBox, this.graph.scale ? this.scaleLegend() : this.legend());
+  }
+
+  // Other boxes are shown, and the numbers of groups may be larger.
+  private relayout(): void {
+    this.graph.relayout();
+    if (this.graph.scale) fill(this.legendBox, this.scaleLegend());
+  }
+
+  private scaleLegend(): HTMLElement {
+    const { overlay, low, high } = this.graph.scale!;
+    const bar = h("i", { class: overlay.ratio ? "ramp ratio" : "ramp" });
+    return h("ul", { class: "legend", "aria-label": "What the colors say" }, h("li", {}, overlay.title), h("li", {}, overlay.tell(low), bar, overlay.tell(high)), h("li", {}, h("i", { class: "box-none" }, ""), "no number"));
+  }
+
   private regroup(grouping: Grouping): void {
     this.model.setGrouping(grouping);
-    this.graph.relayout();
+    this.relayout();
     this.graph.fit();
   }
 
@@ -190,7 +237,7 @@ class Page {
   // -- what is shown --------------------------------------------------------------------------------------------------
 
   private select(node: number, open = true): void {
-    if (this.model.reveal(node)) this.graph.relayout();
+    if (this.model.reveal(node)) this.relayout();
     this.graph.selected = node;
     this.graph.center(node, false);
     this.graph.draw();
@@ -207,6 +254,12 @@ class Page {
     }));
     if (open) this.show(this.tab === "code" ? "code" : "node");
     if (open) this.panel.scrollTop = 0;
+  }
+
+  // Shows a node that was found; on a narrow page the graph may be above what is seen.
+  private reveal(node: number): void {
+    this.select(node, false);
+    if (this.find.element.contains(document.activeElement)) this.graph.canvas.scrollIntoView({ block: "nearest" });
   }
 
   private choose(backward: number): void {
@@ -252,27 +305,27 @@ class Page {
     const freed = replay.freed[this.position];
     fill(this.status, h("span", {}, this.says()), h("span", { class: "quiet" }, `${amount(alive)} alive${freed ? `, ${amount(freed)} of saved values freed` : ""}`));
     const queue = replay.queue(this.position);
-    const button = (i: number): HTMLElement => h("button", { class: "link", click: () => this.select(i) }, name(this.model, i));
+    const button = (i: number): HTMLElement => h("button", { class: "link", click: () => this.select(i) }, breakable(name(this.model, i)));
     const rows = queue.slice(0, LISTED).map((i) => h("tr", {}, h("td", {}, button(i)), h("td", { class: "right" }, this.model.nodes[i].leaf ? "first" : String(this.model.nodes[i].sequence_nr))));
     const waiting = [...replay.inBackward].filter((i) => replay.state(i, this.position) === "waiting");
-    const buffers = waiting.slice(0, LISTED).map((i) => h("tr", {}, h("td", {}, button(i)), h("td", { class: "right" }, `${replay.arrived(i, this.position)} of ${replay.awaited(i)}`)));
+    const buffers = waiting.slice(0, LISTED).map((i) => h("tr", {}, h("td", {}, button(i)), h("td", { class: "right" }, `${replay.arrived(i, this.position)} of ${replay.awaited(i)}`), h("td", {}, h("code", {}, replay.sums(i, this.position)))));
     const filled = backward.steps.slice(0, this.position).filter((s) => s.grad >= 0);
     const grads = filled.slice(-LISTED).map((s) => this.gradRow(s.node, s.grad, button));
     const table = (title: string, head: string[], body: HTMLElement[], all: number, none: string): HTMLElement =>
-      h("section", {}, h("h3", {}, all > LISTED ? `${title}: ${LISTED} of ${all.toLocaleString("en")}` : title), body.length ? h("table", {}, h("thead", {}, h("tr", {}, ...head.map((text) => h("th", {}, text)))), h("tbody", {}, ...body)) : h("p", { class: "quiet" }, none));
+      h("section", {}, h("h3", {}, all > LISTED ? `${title}: ${LISTED} of ${all.toLocaleString("en")}` : title), body.length ? h("table", {}, h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { class: COUNTED.has(text) ? "right" : "" }, text)))), h("tbody", {}, ...body)) : h("p", { class: "quiet" }, none));
     fill(
       this.replayCard,
       step ? h("p", { class: "now" }, `Step ${this.position + 1} runs `, button(step.node), backward.failing === this.position ? ", which fails" : "") : h("p", { class: "now" }, this.says()),
       backward.error ? h("p", { class: "failure" }, `⚠ ${backward.error}`) : null,
       table("Ready queue", ["node", "priority"], rows, queue.length, "empty"),
-      table("Sums under way", ["node", "arrived"], buffers, waiting.length, "none"),
+      table("Sums under way", ["node", "arrived", "so far"], buffers, waiting.length, "none"),
       table(".grad so far", ["leaf", "value"], grads, filled.length, "none"),
     );
   }
 
   private gradRow(node: number, value: number, button: (i: number) => HTMLElement): HTMLElement {
     const told = this.model.figures(value);
-    const text = !told ? "–" : told.values ? `[${told.values.map(exact).join(", ")}]` : `${shape(told.shape)}, norm ${number(told.norm)}`;
+    const text = !told ? "–" : told.values ? `[${told.values.map(exact).join(", ")}]` : `${told.shape.join("×")} ‖${number(told.norm)}‖`.trim();
     return h("tr", { class: "grad-row" }, h("td", {}, button(node)), h("td", {}, h("code", {}, text)));
   }
 
@@ -310,12 +363,13 @@ class Page {
   private key(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) {
+    const slides = target === this.slider && !/^(Arrow|Home|End|Page)/.test(event.key); // which a slider has for itself
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) && !slides) {
       if (event.key === "Escape") target.blur();
       return;
     }
-    if (target.tagName === "BUTTON" && (event.key === " " || event.key === "Enter")) return;
-    const along = target === this.graph.canvas && this.graph.selected >= 0;
+    if (/^(BUTTON|SUMMARY)$/.test(target.tagName) && (event.key === " " || event.key === "Enter")) return;
+    const along = target === this.graph.canvas && this.model.used.length > 0;
     const actions: Record<string, () => void> = {
       " ": () => this.play(!this.playing),
       ArrowRight: () => this.go(this.position + 1),
@@ -349,13 +403,14 @@ class Page {
     const group = hiding ?? path.at(-1);
     if (group === undefined) return;
     this.model.fold(group, hiding === undefined);
-    this.graph.relayout();
+    this.relayout();
     this.graph.center(node, false);
   }
 
   // Down goes to the first node that gets a gradient from this one, up to the first that gives it one.
   private along(direction: number): void {
     const node = this.graph.selected;
+    if (node < 0) return this.select(this.model.used.find((i) => !this.model.givers[i].length)!);
     const ends = direction > 0 ? this.model.nodes[node].edges.map(([to]) => to).filter((to) => to >= 0) : this.model.givers[node];
     if (ends.length) this.select(ends[0]);
     this.graph.canvas.focus();
@@ -393,6 +448,7 @@ class Page {
       folded: () => [...model.folded],
       rows: () => this.timeline.rows,
       backward: () => this.backward,
+      color: (node: number) => graph.colorOf(model.itemOf[node], this.colors),
     };
   }
 }

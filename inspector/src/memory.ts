@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import { holders, name } from "./card";
-import { amount, fill, h, time } from "./dom";
+import { amount, breakable, fill, h, time } from "./dom";
 import type { Colors } from "./graph";
 import type { Model } from "./model";
 
@@ -12,6 +12,7 @@ interface Row {
   node: number;
 }
 
+const LONGEST = 160; // signs of a row's text
 const MOST = 10; // rows of a table that are shown at once
 
 export class MemoryView {
@@ -195,8 +196,9 @@ export class MemoryView {
     return h("div", {}, h("h4", {}, title), h("table", {}, body), more);
   }
 
-  private row({ text, size, node }: Row): HTMLElement {
-    const what = node >= 0 ? h("button", { class: "link", click: () => this.choose(node) }, text) : text;
+  private row({ text: whole, size, node }: Row): HTMLElement {
+    const text = whole.length > LONGEST ? `${whole.slice(0, LONGEST)}…` : whole;
+    const what = node >= 0 ? h("button", { class: "link", click: () => this.choose(node) }, breakable(text)) : breakable(text);
     const share = h("i", { class: "share" });
     share.style.width = `${(100 * size) / this.peak.size}%`;
     return h("tr", {}, h("td", { class: "right" }, amount(size)), h("td", {}, what, share));

@@ -1,6 +1,9 @@
 // What the views ask of a recording: groups that fold, and the state of a backward after any number of steps.
 
 import type { Backward, Figures, GraphNode, Recording } from "./document";
+import { number } from "./dom";
+
+const SUMMANDS = 2; // of a sum whose elements are not known, so many of the latest are told
 
 export type Grouping = "module" | "line" | "none";
 export type NodeState = "idle" | "waiting" | "ready" | "running" | "done";
@@ -215,19 +218,34 @@ export class Model {
       }
   }
 
-  // A group's name, without that of the group `around` it.
+  // A group's name as it fits a box, without that of the group `around` it.
   groupLabel(group: string, around = ""): string {
+    return short(this.groupName(group, around));
+  }
+
+  groupName(group: string, around = ""): string {
     if (this.grouping === "line") {
       const [file, line] = [group.slice(0, group.lastIndexOf(":")), group.slice(group.lastIndexOf(":") + 1)];
       const text = this.recording.files[file]?.lines[Number(line) - (this.recording.files[file]?.first ?? 1)]?.trim() ?? "";
-      return short(text || group);
+      return text || group;
     }
-    return short(around && group.startsWith(`${around}.`) ? group.slice(around.length + 1) : group);
+    return around && group.startsWith(`${around}.`) ? group.slice(around.length + 1) : group;
   }
 }
 
 // A name of any length as one that fits a box.
 export const short = (text: string): string => (text.length > 34 ? `${text.slice(0, 33)}…` : text);
+
+// The sum of some gradients as text. A tensor's own elements are in a recording if they are few.
+function summed(parts: Figures[]): string {
+  const columns = parts.map((part) => part.values?.map(Number));
+  if (columns.every((values) => values?.every(Number.isFinite))) {
+    const sums = columns[0]!.map((_, i) => columns.reduce((sum, values) => sum + values![i], 0));
+    return parts[0].shape.length ? `[${sums.map(number).join(", ")}]` : number(sums[0]);
+  }
+  const last = parts.slice(-SUMMANDS).map(({ norm }) => `‖${typeof norm === "number" ? Number(norm.toPrecision(3)) : number(norm)}‖`);
+  return (parts.length > SUMMANDS ? "… + " : "") + last.join(" + ");
+}
 
 // One backward, as it stood before each of its steps.
 export class Replay {
@@ -266,6 +284,21 @@ export class Replay {
       else high = middle;
     }
     return low;
+  }
+
+  // What has come to a node so far, by its inputs: the sums' elements where all of them are known, else their parts' norms.
+  sums(node: number, position: number): string {
+    const found = new Map<number, Figures[]>();
+    const steps = new Set((this.arrivals.get(node) ?? []).slice(0, this.arrived(node, position)));
+    for (const i of steps)
+      for (const [, to, input, value] of this.backward.steps[i].sent) {
+        const figures = this.model.figures(value);
+        if (to !== node || !figures) continue;
+        const list = found.get(input);
+        if (list) list.push(figures);
+        else found.set(input, [figures]);
+      }
+    return [...found.values()].map(summed).join("; ");
   }
 
   awaited(node: number): number {

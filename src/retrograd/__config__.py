@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,7 +14,10 @@ from retrograd.forms import ASKED_FOR_SOURCES, COMPILED, VARIABLE
 from retrograd.version import __version__
 
 # What `torch` says of its build by names of its own.
-has_lapack, has_spectral, has_mkl, has_openmp = True, True, False, False
+has_lapack: Final = True
+has_spectral: Final = True
+has_mkl: Final = False
+has_openmp: Final = False
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 

@@ -20,6 +20,7 @@ from retrograd.autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
+from retrograd.backends import dtypes_without_arrays as _without_arrays
 from retrograd.backends.device import (
     device,
 )
@@ -45,6 +46,7 @@ from retrograd.backends.dtypes import (
     can_cast,
     set_default_dtype,
 )
+from retrograd.backends.dtypes_without_arrays import *  # noqa: F403
 from retrograd.backends.layout_class import (
     layout,
     strided,
@@ -89,8 +91,13 @@ if _typing.TYPE_CHECKING:
 
     from retrograd import _C as _C
     from retrograd import __config__ as __config__
+    from retrograd import __future__ as __future__
     from retrograd import _dynamo as _dynamo
+    from retrograd import _functorch as _functorch
     from retrograd import _inductor as _inductor
+    from retrograd import _logging as _logging
+    from retrograd import _tensor_str as _tensor_str
+    from retrograd import _vmap_internals as _vmap_internals
     from retrograd import (
         accelerator,
         amp,
@@ -103,16 +110,22 @@ if _typing.TYPE_CHECKING:
         fft,
         func,
         futures,
+        fx,
+        hub,
         jit,
+        library,
         linalg,
+        masked,
         memory,
         mps,
         multiprocessing,
         nn,
+        onnx,
         optim,
         optimize,
         overrides,
         profiler,
+        quasirandom,
         random,
         signal,
         special,
@@ -123,7 +136,9 @@ if _typing.TYPE_CHECKING:
     from retrograd import backends as backends
     from retrograd import functional as functional
     from retrograd import inspect as inspect
+    from retrograd import return_types as return_types
     from retrograd import serialization as serialization
+    from retrograd import sparse as sparse
     from retrograd import storage as storage
     from retrograd import torch_version as torch_version
     from retrograd import types as types
@@ -183,10 +198,29 @@ if _typing.TYPE_CHECKING:
     from retrograd.func.mapping import (
         vmap,
     )
+    from retrograd.futures import (
+        Future,
+    )
     from retrograd.inspect.why import (
         why_no_grad,
     )
+    from retrograd.legacy_storages import (
+        BFloat16Storage,
+        BoolStorage,
+        ByteStorage,
+        CharStorage,
+        ComplexDoubleStorage,
+        ComplexFloatStorage,
+        DoubleStorage,
+        FloatStorage,
+        HalfStorage,
+        IntStorage,
+        LongStorage,
+        ShortStorage,
+        _storage_classes,
+    )
     from retrograd.legacy_types import (
+        BFloat16Tensor,
         BoolTensor,
         ByteTensor,
         CharTensor,
@@ -196,6 +230,7 @@ if _typing.TYPE_CHECKING:
         IntTensor,
         LongTensor,
         ShortTensor,
+        _tensor_classes,
     )
     from retrograd.ops.elementwise.addcmul import (
         addcdiv,
@@ -216,12 +251,10 @@ if _typing.TYPE_CHECKING:
         rsub,
         square,
         sub,
+        true_divide,
     )
     from retrograd.ops.elementwise.arithmetic import (
         div as divide,
-    )
-    from retrograd.ops.elementwise.arithmetic import (
-        div as true_divide,
     )
     from retrograd.ops.elementwise.arithmetic import (
         mul as multiply,
@@ -405,6 +438,12 @@ if _typing.TYPE_CHECKING:
         kaiser_window,
         stft,
     )
+    from retrograd.ops.index.compressed import (
+        rows_to_starts as _convert_indices_from_coo_to_csr,
+    )
+    from retrograd.ops.index.compressed import (
+        starts_to_rows as _convert_indices_from_csr_to_coo,
+    )
     from retrograd.ops.index.gather import (
         gather,
         index_put,
@@ -447,6 +486,10 @@ if _typing.TYPE_CHECKING:
         fill_,
         zero_,
     )
+    from retrograd.ops.inplace.loss_scale import (
+        _amp_foreach_non_finite_check_and_unscale_,
+        _amp_update_scale_,
+    )
     from retrograd.ops.linalg.addmm import (
         addbmm,
         addmm,
@@ -475,6 +518,9 @@ if _typing.TYPE_CHECKING:
         cholesky_inverse,
         cholesky_solve,
         qr,
+    )
+    from retrograd.ops.linalg.grouped import (
+        grouped_mm as _grouped_mm,
     )
     from retrograd.ops.linalg.householder import (
         geqrf,
@@ -714,6 +760,9 @@ if _typing.TYPE_CHECKING:
         max,
         min,
     )
+    from retrograd.ops.reduce.hash import (
+        hash_tensor,
+    )
     from retrograd.ops.reduce.histogram import (
         bincount,
         histc,
@@ -735,6 +784,9 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.ops.reduce.segment_reduce import (
         segment_reduce,
+    )
+    from retrograd.ops.reduce.segment_reduce import (
+        segment_reduce as _segment_reduce,
     )
     from retrograd.ops.reduce.sort import (
         argsort,
@@ -906,6 +958,9 @@ if _typing.TYPE_CHECKING:
     from retrograd.ops.special.normal import (
         erfinv,
     )
+    from retrograd.ops.tensor.asarray import (
+        asarray,
+    )
     from retrograd.ops.tensor.attributes import (
         frobenius_norm,
         get_device,
@@ -917,6 +972,7 @@ if _typing.TYPE_CHECKING:
         typename,
     )
     from retrograd.ops.tensor.buffers import (
+        _debug_has_internal_overlap,
         empty_permuted,
         empty_strided,
         from_dlpack,
@@ -926,8 +982,45 @@ if _typing.TYPE_CHECKING:
     from retrograd.ops.tensor.buffers import (
         inclusive_range as range,
     )
+    from retrograd.ops.tensor.checks import (
+        _assert,
+        _assert_async,
+        _check,
+        _check_index,
+        _check_is_size,
+        _check_not_implemented,
+        _check_tensor_all,
+        _check_tensor_all_with,
+        _check_type,
+        _check_value,
+        _check_with,
+    )
     from retrograd.ops.tensor.convert import (
         clone,
+    )
+    from retrograd.ops.tensor.convert import (
+        to_byte as _cast_Byte,
+    )
+    from retrograd.ops.tensor.convert import (
+        to_char as _cast_Char,
+    )
+    from retrograd.ops.tensor.convert import (
+        to_double as _cast_Double,
+    )
+    from retrograd.ops.tensor.convert import (
+        to_float as _cast_Float,
+    )
+    from retrograd.ops.tensor.convert import (
+        to_half as _cast_Half,
+    )
+    from retrograd.ops.tensor.convert import (
+        to_int as _cast_Int,
+    )
+    from retrograd.ops.tensor.convert import (
+        to_long as _cast_Long,
+    )
+    from retrograd.ops.tensor.convert import (
+        to_short as _cast_Short,
     )
     from retrograd.ops.tensor.create import (
         arange,
@@ -946,7 +1039,6 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.ops.tensor.data import (
         as_tensor,
-        asarray,
         from_numpy,
         tensor,
     )
@@ -969,11 +1061,15 @@ if _typing.TYPE_CHECKING:
         use_deterministic_algorithms,
     )
     from retrograd.ops.tensor.storage import (
-        TypedStorage,
-        UntypedStorage,
         from_file,
         is_distributed,
         is_storage,
+    )
+    from retrograd.ops.tensor.typed_storage import (
+        TypedStorage,
+    )
+    from retrograd.ops.tensor.untyped_storage import (
+        UntypedStorage,
     )
     from retrograd.overrides.state import (
         DisableTorchFunction,
@@ -984,6 +1080,10 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.serialization.saving import (
         save,
+    )
+    from retrograd.streams import (
+        Event,
+        Stream,
     )
     from retrograd.symbolic import (
         SymBool,
@@ -1081,8 +1181,13 @@ else:
             "retrograd.__config__": (
                 "__config__= compiled_with_cxx11_abi has_lapack has_mkl has_openmp has_spectral"
             ),
+            "retrograd.__future__": "__future__=",
             "retrograd._dynamo": "_dynamo=",
+            "retrograd._functorch": "_functorch=",
             "retrograd._inductor": "_inductor=",
+            "retrograd._logging": "_logging=",
+            "retrograd._tensor_str": "_tensor_str=",
+            "retrograd._vmap_internals": "_vmap_internals=",
             "retrograd.accelerator": "accelerator=",
             "retrograd.alias.install": "install_as_torch",
             "retrograd.amp": "amp=",
@@ -1133,33 +1238,48 @@ else:
             "retrograd.func": "func=",
             "retrograd.func.mapping": "vmap",
             "retrograd.functional": "functional=",
-            "retrograd.futures": "futures=",
+            "retrograd.futures": "Future futures=",
+            "retrograd.fx": "fx=",
+            "retrograd.hub": "hub=",
             "retrograd.inspect": "inspect=",
             "retrograd.inspect.why": "why_no_grad",
             "retrograd.jit": "jit=",
-            "retrograd.legacy_types": (
-                "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor "
-                "LongTensor ShortTensor"
+            "retrograd.legacy_storages": (
+                "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage "
+                "ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage "
+                "LongStorage ShortStorage _storage_classes"
             ),
+            "retrograd.legacy_types": (
+                "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor "
+                "HalfTensor IntTensor LongTensor ShortTensor _tensor_classes"
+            ),
+            "retrograd.library": "library=",
             "retrograd.linalg": "linalg=",
+            "retrograd.masked": "masked=",
             "retrograd.memory": "memory=",
             "retrograd.mps": "mps=",
             "retrograd.multiprocessing": "multiprocessing=",
             "retrograd.nn": "nn=",
+            "retrograd.onnx": "onnx=",
             "retrograd.ops.random.generator": "Generator default_generator",
-            "retrograd.ops.tensor.storage": "TypedStorage UntypedStorage",
+            "retrograd.ops.tensor.typed_storage": "TypedStorage",
+            "retrograd.ops.tensor.untyped_storage": "UntypedStorage",
             "retrograd.optim": "optim=",
             "retrograd.optimize": "optimize=",
             "retrograd.overrides": "overrides=",
             "retrograd.overrides.state": "DisableTorchFunction DisableTorchFunctionSubclass",
             "retrograd.profiler": "profiler=",
+            "retrograd.quasirandom": "quasirandom=",
             "retrograd.random": "random=",
+            "retrograd.return_types": "return_types=",
             "retrograd.serialization": "serialization=",
             "retrograd.serialization.loading": "load",
             "retrograd.serialization.saving": "save",
             "retrograd.signal": "signal=",
+            "retrograd.sparse": "sparse=",
             "retrograd.special": "special=",
             "retrograd.storage": "storage=",
+            "retrograd.streams": "Event Stream",
             "retrograd.symbolic": (
                 "SymBool SymFloat SymInt cond sym_float sym_int sym_ite sym_max sym_min sym_not "
                 "sym_sqrt sym_sum while_loop"
@@ -1190,21 +1310,37 @@ newaxis = _np.newaxis
 
 __all__ = [
     "AcceleratorError",
+    "BFloat16Storage",
+    "BFloat16Tensor",
+    "BoolStorage",
     "BoolTensor",
+    "ByteStorage",
     "ByteTensor",
+    "CharStorage",
     "CharTensor",
+    "ComplexDoubleStorage",
+    "ComplexFloatStorage",
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
+    "DoubleStorage",
     "DoubleTensor",
+    "Event",
+    "FloatStorage",
     "FloatTensor",
+    "Future",
     "Generator",
     "GradScaler",
+    "HalfStorage",
     "HalfTensor",
+    "IntStorage",
     "IntTensor",
+    "LongStorage",
     "LongTensor",
     "OutOfMemoryError",
+    "ShortStorage",
     "ShortTensor",
     "Size",
+    "Stream",
     "SymBool",
     "SymFloat",
     "SymInt",
@@ -1212,11 +1348,39 @@ __all__ = [
     "TypedStorage",
     "UntypedStorage",
     "__version__",
+    "_amp_foreach_non_finite_check_and_unscale_",
+    "_amp_update_scale_",
+    "_assert",
+    "_assert_async",
+    "_cast_Byte",
+    "_cast_Char",
+    "_cast_Double",
+    "_cast_Float",
+    "_cast_Half",
+    "_cast_Int",
+    "_cast_Long",
+    "_cast_Short",
+    "_check",
+    "_check_index",
+    "_check_is_size",
+    "_check_not_implemented",
+    "_check_tensor_all",
+    "_check_tensor_all_with",
+    "_check_type",
+    "_check_value",
+    "_check_with",
+    "_convert_indices_from_coo_to_csr",
+    "_convert_indices_from_csr_to_coo",
+    "_debug_has_internal_overlap",
     "_dirichlet_grad",
+    "_grouped_mm",
     "_neg_view",
     "_sample_dirichlet",
+    "_segment_reduce",
     "_standard_gamma",
     "_standard_gamma_grad",
+    "_storage_classes",
+    "_tensor_classes",
     "abs",
     "abs_",
     "absolute",
@@ -1475,6 +1639,7 @@ __all__ = [
     "full_like",
     "func",
     "futures",
+    "fx",
     "gather",
     "gcd",
     "gcd_",
@@ -1511,6 +1676,7 @@ __all__ = [
     "has_mkl",
     "has_openmp",
     "has_spectral",
+    "hash_tensor",
     "heaviside",
     "hinge_embedding_loss",
     "histc",
@@ -1518,6 +1684,7 @@ __all__ = [
     "histogramdd",
     "hsplit",
     "hstack",
+    "hub",
     "hypot",
     "i0",
     "i0_",
@@ -1589,6 +1756,7 @@ __all__ = [
     "less",
     "less_equal",
     "lgamma",
+    "library",
     "linalg",
     "linspace",
     "load",
@@ -1623,6 +1791,7 @@ __all__ = [
     "lu_unpack",
     "manual_seed",
     "margin_ranking_loss",
+    "masked",
     "masked_fill",
     "masked_scatter",
     "masked_select",
@@ -1687,6 +1856,7 @@ __all__ = [
     "numel",
     "ones",
     "ones_like",
+    "onnx",
     "optim",
     "optimize",
     "orgqr",
@@ -1716,6 +1886,7 @@ __all__ = [
     "put",
     "qr",
     "quantile",
+    "quasirandom",
     "rad2deg",
     "rad2deg_",
     "rand",
@@ -1910,3 +2081,4 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+__all__ += _without_arrays.__all__

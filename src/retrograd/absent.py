@@ -9,16 +9,22 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, NoReturn
 
+NO_DEVICE = "tensors live on the CPU. Ask is_available() first"
+
 
 class Unavailable:
     """A function or class that needs a device which is not there: it can be named, not called."""
 
-    def __init__(self, name: str, error: type[Exception] = AssertionError, why: str = "") -> None:
+    __name__: str
+
+    def __init__(
+        self, name: str, error: type[Exception] = AssertionError, why: str = "", instead: str = NO_DEVICE
+    ) -> None:
         self.__name__ = self.__qualname__ = name.rpartition(".")[2]
         self.__doc__ = f"Raises: {name} needs a device that is not there."
         self._error = error
         why = why or f"{name} needs a device that is not there"
-        self._sentence = f"{why}: tensors live on the CPU. Ask is_available() first."
+        self._sentence = f"{why}: {instead}."
 
     def __call__(self, *args: object, **named: object) -> NoReturn:
         raise self._error(self._sentence)
@@ -75,7 +81,7 @@ class NoDevice:
     """A context in which new tensors would be on a device; one without a number changes nothing."""
 
     def __init__(self, device: Any) -> None:
-        self.idx = device if isinstance(device, int) else -1
+        self.idx: int = device if isinstance(device, int) else -1
 
     def __enter__(self) -> None:
         if self.idx >= 0:

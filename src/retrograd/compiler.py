@@ -7,8 +7,8 @@ warning says so once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from contextlib import ContextDecorator
+from typing import Any, Final
 
 from retrograd.core.places import warn
 
@@ -67,10 +67,20 @@ def allow_in_graph(fn: Any) -> Any:
     return fn
 
 
-assume_constant_result = nested_compile_region = wrap_numpy = allow_in_graph
+assume_constant_result = allow_in_graph
+wrap_numpy = allow_in_graph
 
 
-def substitute_in_graph(original_fn: Any, **options: Any) -> Any:
+def nested_compile_region(
+    fn: Any = None, *, options: Any = None, max_reuse_entries: int = 8, reuse_hash_fn: Any = None
+) -> Any:
+    """A function as it is; without one, a decorator that leaves functions as they are."""
+    return _same if fn is None else fn
+
+
+def substitute_in_graph(
+    original_fn: Any, *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
+) -> Any:
     """A decorator that leaves functions as they are."""
     return _same
 
@@ -80,7 +90,8 @@ def is_compiling() -> bool:
     return False
 
 
-is_dynamo_compiling = is_exporting = is_compiling
+is_dynamo_compiling = is_compiling
+is_exporting = is_compiling
 
 
 def reset() -> None:
@@ -91,14 +102,40 @@ def cudagraph_mark_step_begin() -> None:
     """Nothing: there is no GPU."""
 
 
-def list_backends(exclude_tags: Any = ()) -> list[str]:
+def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
     """What can compile: nothing."""
     return []
 
 
-def set_stance(stance: str = "default", **options: Any) -> AbstractContextManager[None]:
+class NoEffect(ContextDecorator):
+    """A setting of a compiler that is not there: a statement, a context or a decorator that changes nothing."""
+
+    def __enter__(self) -> None:
+        """Nothing to set."""
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing to undo."""
+
+
+def set_stance(
+    stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None
+) -> NoEffect:
     """Nothing: functions are called as they are under every stance."""
-    return nullcontext()
+    return NoEffect()
+
+
+_default_backend: Any = "inductor"
+
+
+def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
+    """What `compile` would take without `backend`; None is the usual one."""
+    global _default_backend
+    _default_backend = "inductor" if backend is None else backend
+
+
+def get_default_backend() -> Any:
+    """What `compile` would take without `backend`."""
+    return _default_backend
 
 
 class Settings:
@@ -117,4 +154,4 @@ class Settings:
         return False  # as what nobody has set
 
 
-config = Settings()
+config: Final = Settings()

@@ -15,6 +15,7 @@ for PyTorch keep working; our own names only add precision.
     └── DtypeError             a dtype that the operation does not take
     TypeError
     └── OperandError           an argument of a type the operation does not take
+        └── NoTensorError      something else where a Tensor is wanted; an AttributeError too
     IndexError
     └── DimensionError         a dimension that the tensor does not have
 """
@@ -83,6 +84,14 @@ class OperandError(TypeError):
     """An argument of a type the operation does not take."""
 
 
+class NoCudaError(RuntimeError, AssertionError):
+    """There is no GPU that computes; PyTorch's error for it is an AssertionError."""
+
+
+class NoTensorError(OperandError, AttributeError):
+    """Something else where a Tensor is wanted: of PyTorch's functions, those in Python find that it has no `size`."""
+
+
 class DimensionError(IndexError):
     """A dimension that the tensor does not have."""
 
@@ -120,12 +129,12 @@ def type_name(value: object) -> str:
     ('int', 'str')
     """
     cls = type(value)
-    if cls.__module__ in ("builtins", "retrograd.core.tensor"):
+    if cls.__module__ in ("builtins", "retrograd.core.tensor", "torch"):
         return cls.__name__
     return f"{cls.__module__}.{cls.__name__}"
 
 
-def operand_error(function: str, argument: str, position: int, value: object) -> OperandError:
+def operand_error(function: str, argument: str, position: int, value: object) -> NoTensorError:
     """`exp(): argument 'input' (position 1) must be Tensor, not list`, with the cure."""
     hint = ""
     if not isinstance(value, (str, bytes, dict)) and hasattr(value, "__len__"):
@@ -134,7 +143,7 @@ def operand_error(function: str, argument: str, position: int, value: object) ->
         hint = (
             "; its class has __torch_function__: call retrograd.overrides.switch_on() once, before all else"
         )
-    return OperandError(
+    return NoTensorError(
         f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type_name(value)}{hint}"
     )
 
@@ -201,3 +210,14 @@ def add_note(error: BaseException, note: Any) -> None:
             error.add_note(text)
     except Exception:  # noqa: BLE001 - the error in flight counts, not this one
         return
+
+
+DEEPEST = 500
+
+
+def check_depth(depth: int) -> None:
+    """Refuses lists in lists without an end: compiled functions know no limit of recursion, and would crash."""
+    if depth > DEEPEST:
+        raise RecursionError(
+            f"maximum recursion depth exceeded: containers nested more than {DEEPEST} deep, or one inside of itself"
+        )

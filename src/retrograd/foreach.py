@@ -42,21 +42,33 @@ def _beside(tensors: list[Tensor], other: Any) -> Iterator[Any]:
     """What goes with each tensor: an element of a list, or the same for all."""
     if isinstance(other, (list, tuple)):
         if len(other) != len(tensors):
-            kind = "Tensor lists" if other and isinstance(other[0], Tensor) else "Tensor list and scalar list"
+            counts = f"got {len(tensors)} and {len(other)}"
+            if other and isinstance(other[0], Tensor):
+                raise RuntimeError(f"Tensor lists must have the same number of tensors, {counts}")
             raise RuntimeError(
-                f"{kind} must have the same number of tensors, got {len(tensors)} and {len(other)}"
+                f"Tensor list must have same number of elements as scalar list. They have: {counts}."
             )
         return iter(other)
     return iter([other] * len(tensors))
 
 
-def _numbers(value: Any) -> Any:
-    """Factors as a list if they are a tensor of several."""
-    return value.tolist() if isinstance(value, Tensor) else value
+def _numbers(value: Any, count: int) -> Any:
+    """Factors as a list if they are a tensor of as many as there are tensors."""
+    if not isinstance(value, Tensor):
+        return value
+    if value.ndim != 1:
+        raise RuntimeError(f"Expected packed scalar Tensor to be of dimension 1. Got {value.ndim} instead.")
+    if len(value) != count:
+        raise RuntimeError(
+            f"Expected length of scalars to match input of length {count} but got {len(value)} instead."
+        )
+    return value.tolist()
 
 
 class Each:
     """One function on each tensor of a list; what ends in `_` writes into the tensors and returns them."""
+
+    __name__: str
 
     def __init__(self, method: str, call: Callable[..., list[Any]]) -> None:
         self.__name__ = self.__qualname__ = f"_foreach_{method}"
@@ -65,7 +77,8 @@ class Each:
         self.call = call
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        results = self.call(self.__name__, self.method, *args, **named)
+        spelled = {_SPELLINGS.get((self.call, name), name): value for name, value in named.items()}
+        results = self.call(self.__name__, self.method, *args, **spelled)
         return list(args[0] if args else named["self"]) if self.method.endswith("_") else tuple(results)
 
     def __repr__(self) -> str:
@@ -80,22 +93,40 @@ def _binary(name: str, method: str, self: Any, other: Any, **named: Any) -> list
     if method == "pow" and not isinstance(self, (list, tuple)):
         return [self**t for t in _checked(name, other)]
     tensors = _checked(name, self)
-    if method.rstrip("_") in ("maximum", "minimum") and not _are_tensors(other):
+    if method in ("maximum_", "minimum_") or (method in ("maximum", "minimum") and not _are_tensors(other)):
         method = method.replace("maximum", "clamp_min").replace("minimum", "clamp_max")
+    if isinstance(other, Tensor) and other.ndim:
+        raise RuntimeError(
+            f"scalar tensor expected to be 0 dim but it has {other.ndim} dimensions and {other.numel()} elements."
+        )
     return [getattr(t, method)(o, **named) for t, o in zip(tensors, _beside(tensors, other), strict=True)]
 
 
 def _are_tensors(other: Any) -> bool:
-    return isinstance(other, Tensor) or (isinstance(other, (list, tuple)) and isinstance(other[0], Tensor))
+    listed = isinstance(other, (list, tuple)) and len(other) > 0
+    return isinstance(other, Tensor) or (listed and isinstance(other[0], Tensor))
 
 
 def _ternary(name: str, method: str, self: Tensors, first: Any, second: Any, value: Any = 1) -> list[Any]:
     tensors = _checked(name, self)
-    columns = (_beside(tensors, first), _beside(tensors, second), _beside(tensors, _numbers(value)))
+    columns = (
+        _beside(tensors, first),
+        _beside(tensors, second),
+        _beside(tensors, _numbers(value, len(tensors))),
+    )
     rows = zip(tensors, *columns, strict=True)
     if method.startswith("lerp"):
         return [getattr(t, method)(a, b) for t, a, b, _ in rows]
     return [getattr(t, method)(a, b, value=v) for t, a, b, v in rows]
+
+
+# What PyTorch calls the arguments, which depends on what they are.
+_SPELLINGS: dict[tuple[Callable[..., list[Any]], str], str] = {
+    **{(_binary, name): "other" for name in ("scalar", "scalars", "exponent")},
+    **{(_ternary, name): "first" for name in ("tensor1", "tensors1")},
+    **{(_ternary, name): "second" for name in ("tensor2", "weight", "weights")},
+    (_ternary, "scalars"): "value",
+}
 
 
 def _foreach_copy_(self: Tensors, src: Tensors, non_blocking: bool = False) -> list[Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Optional, TypeVar, Union  # noqa: F401 - torch.jit.annotations has them
 
 from retrograd.compiler import say_once
 from retrograd.futures import Future
@@ -64,7 +64,12 @@ def script_method(fn: T) -> T:
     return fn
 
 
-export = interface = script_if_tracing = script_method
+export = script_method
+interface = script_method
+script_if_tracing = script_method
+_script_if_tracing = script_method
+_overload = script_method
+_overload_method = script_method
 
 
 def ignore(drop: Any = False, **named: Any) -> Any:
@@ -122,6 +127,9 @@ def wait(future: Future[T]) -> T:
     return future.wait()
 
 
+_fork, _wait = fork, wait
+
+
 class ScriptModule:
     """PyTorch's class of scripted modules. Nothing here is one: it is for `isinstance`."""
 
@@ -142,3 +150,13 @@ def set_fusion_strategy(strategy: Any) -> list[Any]:
 
 def enable_onednn_fusion(enabled: bool) -> None:
     """Nothing, as `set_fusion_strategy`."""
+
+
+# Names of types for annotations, as `torch.jit.annotations` has them; the last may be one number or several.
+List: Final = list
+Dict: Final = dict
+Tuple: Final = tuple
+BroadcastingList1: Final = list
+BroadcastingList2: Final = list
+BroadcastingList3: Final = list
+BroadcastingList4: Final = list

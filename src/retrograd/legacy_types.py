@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from retrograd.backends.device import CPU
+from retrograd.backends.device import device as Device
 from retrograd.backends.dtype_class import dtype_of
 from retrograd.backends.dtypes import as_dtype
 from retrograd.core.tensor import Tensor
@@ -18,7 +19,11 @@ class tensortype(type):  # noqa: N801 - torch's name
     is_cuda = False
     layout = "strided"
 
-    def __call__(cls, *args: Any) -> Tensor:
+    def __call__(cls, *args: Any, device: Any = None) -> Tensor:
+        if device is not None and Device(device).type != "cpu":
+            raise RuntimeError(
+                f"legacy constructor expects device type: cpu but device type: {Device(device).type} was passed"
+            )
         return made_of("new", args, cls.dtype.dtype, CPU)
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -35,12 +40,18 @@ def _of(name: str, dtype: str) -> tensortype:
     return tensortype(name, (), fields)
 
 
-BoolTensor = _of("BoolTensor", "bool")
-ByteTensor = _of("ByteTensor", "uint8")
-CharTensor = _of("CharTensor", "int8")
-ShortTensor = _of("ShortTensor", "int16")
-IntTensor = _of("IntTensor", "int32")
-LongTensor = _of("LongTensor", "int64")
-HalfTensor = _of("HalfTensor", "float16")
-FloatTensor = _of("FloatTensor", "float32")
-DoubleTensor = _of("DoubleTensor", "float64")
+BoolTensor: Final = _of("BoolTensor", "bool")
+ByteTensor: Final = _of("ByteTensor", "uint8")
+CharTensor: Final = _of("CharTensor", "int8")
+ShortTensor: Final = _of("ShortTensor", "int16")
+IntTensor: Final = _of("IntTensor", "int32")
+LongTensor: Final = _of("LongTensor", "int64")
+BFloat16Tensor: Final = _of("BFloat16Tensor", "bfloat16")
+HalfTensor: Final = _of("HalfTensor", "float16")
+FloatTensor: Final = _of("FloatTensor", "float32")
+DoubleTensor: Final = _of("DoubleTensor", "float64")
+
+_tensor_classes = {
+    BoolTensor, ByteTensor, CharTensor, ShortTensor, IntTensor, LongTensor, BFloat16Tensor,
+    HalfTensor, FloatTensor, DoubleTensor,
+}  # fmt: skip

@@ -43,6 +43,9 @@ def set_sharing_strategy(new_strategy: str) -> None:
 class ProcessRaisedException(Exception):
     """A process ended with an exception, whose traceback is the message."""
 
+    error_index: int
+    error_pid: int
+
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
         super().__init__(msg)
         self.error_index, self.error_pid = error_index, error_pid
@@ -50,6 +53,10 @@ class ProcessRaisedException(Exception):
 
 class ProcessExitedException(Exception):
     """A process ended by a signal, or with an exit code."""
+
+    error_index: int
+    error_pid: int
+    exit_code: int
 
     def __init__(self, msg: str, error_index: int, error_pid: int, exit_code: int) -> None:
         super().__init__(msg)

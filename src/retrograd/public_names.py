@@ -65,7 +65,8 @@ METHODS: dict[str, str] = {
         "eq_ ge_ greater_ greater_equal_ gt_ le_ less_ less_equal_ logical_and_ "
         "logical_not_ logical_or_ logical_xor_ lt_ ne_ not_equal_"
     ),
-    "retrograd.ops.inplace.fill": "copy_ fill_ fill_diagonal_ zero_",
+    "retrograd.ops.inplace.fill": "copy_ fill_ fill_diagonal_ module_load zero_",
+    "retrograd.ops.inplace.loss_scale": "_amp_update_scale_",
     "retrograd.ops.inplace.shape": "squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_",
     "retrograd.ops.linalg.addmm": ("addbmm addbmm_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_"),
     "retrograd.ops.linalg.distance": "dist norm renorm renorm_",
@@ -90,6 +91,7 @@ METHODS: dict[str, str] = {
     "retrograd.ops.reduce.calculus": "diff",
     "retrograd.ops.reduce.covariance": "corrcoef cov nanmean",
     "retrograd.ops.reduce.extrema": "amax amin aminmax argmax argmin max min",
+    "retrograd.ops.reduce.hash": "hash_tensor",
     "retrograd.ops.reduce.histogram": "bincount histc histogram",
     "retrograd.ops.reduce.quantile": "nanquantile quantile",
     "retrograd.ops.reduce.running_extrema": "cummax cummin logcumsumexp",
@@ -101,8 +103,8 @@ METHODS: dict[str, str] = {
     "retrograd.ops.shape.combinations": "__reversed__ nonzero_static sum_to_size",
     "retrograd.ops.shape.diagonals": ("diag diag_embed diagflat diagonal trace tril tril_ triu triu_"),
     "retrograd.ops.shape.reshape": (
-        "broadcast_to expand expand_as flatten is_same_size ravel repeat reshape "
-        "reshape_as squeeze tile unflatten unsqueeze view view_as"
+        "as_subclass broadcast_to expand expand_as flatten is_same_size ravel repeat "
+        "reshape reshape_as squeeze tile unflatten unsqueeze view view_as"
     ),
     "retrograd.ops.shape.split": (
         "chunk dsplit hsplit narrow select split split_with_sizes tensor_split unbind vsplit"
@@ -125,8 +127,8 @@ METHODS: dict[str, str] = {
     "retrograd.ops.special.normal": "erfinv erfinv_",
     "retrograd.ops.tensor.attributes": (
         "apply_ const_data_ptr cuda is_ipu is_maia is_meta is_mkldnn is_mps is_mtia "
-        "is_nested is_nonzero is_pinned is_quantized is_shared is_sparse_csr is_vulkan "
-        "is_xla is_xpu layout map2_ map_ pin_memory share_memory_"
+        "is_nested is_nonzero is_quantized is_shared is_sparse_csr is_vulkan is_xla "
+        "is_xpu layout map2_ map_ share_memory_"
     ),
     "retrograd.ops.tensor.buffers": ("__dlpack__ __dlpack_device__ dim_order is_set_to new_empty_strided"),
     "retrograd.ops.tensor.convert": (
@@ -134,7 +136,12 @@ METHODS: dict[str, str] = {
         "int long short to to_dense type type_as"
     ),
     "retrograd.ops.tensor.create": "new_empty new_full new_ones new_tensor new_zeros",
-    "retrograd.ops.tensor.storage": "_typed_storage new storage untyped_storage volatile",
+    "retrograd.ops.tensor.inner": (
+        "__div__ __idiv__ __long__ __nonzero__ __rdiv__ _backward_hooks _grad_fn "
+        "_post_accumulate_grad_hooks _view_func _view_func_unsafe name"
+    ),
+    "retrograd.ops.tensor.pinned_memory": "is_pinned pin_memory",
+    "retrograd.ops.tensor.storage": ("_typed_storage new storage storage_type untyped_storage volatile"),
 }
 FUNCTIONS: dict[str, str] = {
     "retrograd.core.tensor": (
@@ -160,7 +167,7 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.elementwise.addcmul": "addcdiv addcmul lerp",
     "retrograd.ops.elementwise.arithmetic": (
         "add div divide=div float_power floor_divide mul multiply=mul neg negative=neg "
-        "positive pow reciprocal remainder rsub square sub subtract=sub true_divide=div"
+        "positive pow reciprocal remainder rsub square sub subtract=sub true_divide"
     ),
     "retrograd.ops.elementwise.binary": (
         "arctan2=atan2 atan2 copysign fmax fmin gcd heaviside hypot lcm ldexp logaddexp "
@@ -192,6 +199,9 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.fourier.windows": (
         "bartlett_window blackman_window hamming_window hann_window istft kaiser_window stft"
     ),
+    "retrograd.ops.index.compressed": (
+        "_convert_indices_from_coo_to_csr=rows_to_starts _convert_indices_from_csr_to_coo=starts_to_rows"
+    ),
     "retrograd.ops.index.gather": ("gather index_put scatter scatter_add take take_along_dim"),
     "retrograd.ops.index.index_select": ("index_add index_copy index_fill index_select repeat_interleave"),
     "retrograd.ops.index.mask": ("argwhere masked_fill masked_scatter masked_select nonzero"),
@@ -199,6 +209,7 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.inplace.activation": "celu_ dropout_ selu_ threshold_",
     "retrograd.ops.inplace.arithmetic": "abs_ conj_physical_",
     "retrograd.ops.inplace.fill": "fill fill_ zero_",
+    "retrograd.ops.inplace.loss_scale": ("_amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_"),
     "retrograd.ops.linalg.addmm": "addbmm addmm addmv addr baddbmm",
     "retrograd.ops.linalg.distance": (
         "cdist cosine_similarity dist norm norm_except_dim pairwise_distance pdist renorm"
@@ -206,6 +217,7 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.linalg.eigenvalues": "svd",
     "retrograd.ops.linalg.einsum": "einsum",
     "retrograd.ops.linalg.factorizations": "cholesky cholesky_inverse cholesky_solve qr",
+    "retrograd.ops.linalg.grouped": "_grouped_mm=grouped_mm",
     "retrograd.ops.linalg.householder": "geqrf orgqr ormqr",
     "retrograd.ops.linalg.least_squares": "pinverse",
     "retrograd.ops.linalg.low_rank": "lobpcg pca_lowrank svd_lowrank",
@@ -268,11 +280,12 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.reduce.calculus": "cumulative_trapezoid diff gradient trapezoid trapz",
     "retrograd.ops.reduce.covariance": "corrcoef cov nanmean",
     "retrograd.ops.reduce.extrema": "amax amin aminmax argmax argmin max min",
+    "retrograd.ops.reduce.hash": "hash_tensor",
     "retrograd.ops.reduce.histogram": "bincount histc histogram histogramdd",
     "retrograd.ops.reduce.quantile": "nanquantile quantile",
     "retrograd.ops.reduce.running_extrema": "cummax cummin logcumsumexp",
     "retrograd.ops.reduce.running_sums": "cumprod cumsum",
-    "retrograd.ops.reduce.segment_reduce": "segment_reduce",
+    "retrograd.ops.reduce.segment_reduce": "_segment_reduce=segment_reduce segment_reduce",
     "retrograd.ops.reduce.sort": "argsort kthvalue median mode msort nanmedian sort topk",
     "retrograd.ops.reduce.statistics": "std std_mean var var_mean",
     "retrograd.ops.reduce.sums": "all any count_nonzero logsumexp mean nansum prod sum",
@@ -312,18 +325,28 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.special.gamma": "digamma lgamma mvlgamma polygamma",
     "retrograd.ops.special.incomplete_gamma": "igamma igammac",
     "retrograd.ops.special.normal": "erfinv",
+    "retrograd.ops.tensor.asarray": "asarray",
     "retrograd.ops.tensor.attributes": (
         "frobenius_norm get_device is_inference is_neg is_nonzero is_signed is_tensor typename"
     ),
     "retrograd.ops.tensor.buffers": (
-        "empty_permuted empty_strided from_dlpack frombuffer range=inclusive_range to_dlpack"
+        "_debug_has_internal_overlap empty_permuted empty_strided from_dlpack frombuffer "
+        "range=inclusive_range to_dlpack"
     ),
-    "retrograd.ops.tensor.convert": "clone",
+    "retrograd.ops.tensor.checks": (
+        "_assert _assert_async _check _check_index _check_is_size _check_not_implemented "
+        "_check_tensor_all _check_tensor_all_with _check_type _check_value _check_with"
+    ),
+    "retrograd.ops.tensor.convert": (
+        "_cast_Byte=to_byte _cast_Char=to_char _cast_Double=to_double "
+        "_cast_Float=to_float _cast_Half=to_half _cast_Int=to_int _cast_Long=to_long "
+        "_cast_Short=to_short clone"
+    ),
     "retrograd.ops.tensor.create": (
         "arange empty empty_like eye full full_like linspace logspace ones ones_like "
         "scalar_tensor zeros zeros_like"
     ),
-    "retrograd.ops.tensor.data": "as_tensor asarray from_numpy tensor",
+    "retrograd.ops.tensor.data": "as_tensor from_numpy tensor",
     "retrograd.ops.tensor.settings": (
         "are_deterministic_algorithms_enabled get_default_device get_default_dtype "
         "get_deterministic_debug_mode get_float32_matmul_precision "
@@ -338,12 +361,13 @@ FUNCTIONAL: dict[str, str] = {
     "retrograd.core.tensor": "relu_=Tensor.relu_",
     "retrograd.ops.elementwise.exponential": "sigmoid",
     "retrograd.ops.elementwise.trigonometry": "tanh",
-    "retrograd.ops.inplace.activation": ("celu_ elu_ hardtanh_ leaky_relu_ selu_ threshold_"),
+    "retrograd.ops.inplace.activation": "celu_ leaky_relu_ selu_ threshold_",
     "retrograd.ops.linalg.addmm": "linear",
     "retrograd.ops.linalg.distance": "cosine_similarity normalize pairwise_distance pdist",
+    "retrograd.ops.linalg.grouped": "grouped_mm",
     "retrograd.ops.nn.activation": (
-        "celu dropout elu gelu hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish "
-        "relu relu6 selu silu softplus softsign tanhshrink threshold"
+        "celu dropout elu elu_ gelu hardsigmoid hardswish hardtanh hardtanh_ leaky_relu "
+        "logsigmoid mish relu relu6 selu silu softplus softsign tanhshrink threshold"
     ),
     "retrograd.ops.nn.adaptive_pool": (
         "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d "

@@ -7,14 +7,14 @@ from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Sequence
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, Final, TypeAlias
 
 from retrograd.backends.device import device as _device
 from retrograd.backends.dtype_class import dtype as _dtype
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.ops.random.generator import Generator
-from retrograd.ops.tensor.storage import UntypedStorage as Storage
+from retrograd.ops.tensor.untyped_storage import UntypedStorage as Storage
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 
@@ -31,6 +31,6 @@ FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
 IntLikeType = _int
 FloatLikeType = _float
 BoolLikeType = _bool
-py_sym_types = (_int, _float, _bool)
+py_sym_types: Final = (_int, _float, _bool)
 _Generator = Generator
 _dtype_ = _dtype

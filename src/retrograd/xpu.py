@@ -43,7 +43,9 @@ __all__ = [
 device = device_of = NoDevice
 manual_seed_all = manual_seed
 seed_all = seed
-max_memory_allocated = memory_reserved = max_memory_reserved = memory_allocated
+max_memory_allocated = memory_allocated
+memory_reserved = memory_allocated
+max_memory_reserved = memory_allocated
 
 
 def set_device(device: Any) -> None:

@@ -1,3 +1,9 @@
 """Programs that tests run, each in a process of its own, are no tests."""
 
-collect_ignore = ["exchange.py", "missing_names.py"]
+collect_ignore = [
+    "class_names.py",
+    "exchange.py",
+    "missing_names.py",
+    "private_names.py",
+    "pytorch_helpers.py",
+]

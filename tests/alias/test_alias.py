@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -23,6 +24,26 @@ def run(*arguments: object, **settings: object) -> subprocess.CompletedProcess[s
 def test_what_is_missing_fails_at_its_use():
     done = run("-m", "retrograd", "run", HERE / "missing_names.py")
     assert done.stdout == "all as it should be\n", done.stderr
+
+
+def test_names_beside_the_public_ones(torch):
+    for before in ((), ("-m", "retrograd", "run")):
+        done = run(*before, HERE / "private_names.py")
+        assert done.stdout == "all names are there\n", done.stderr
+
+
+def test_tests_with_pytorchs_own_helpers_run(torch):
+    # Where CI is set, PyTorch's runner writes its report by a package of its own.
+    settings = {**os.environ, "CI": ""}
+    done = run(HERE / "pytorch_helpers.py", Path(torch.__file__).parent, env=settings)
+    assert "Ran 30 tests" in done.stderr, done.stderr
+    assert done.stderr.endswith("OK\n"), done.stderr
+
+
+def test_classes_have_pytorchs_names(torch):
+    theirs, ours = (run(*before, HERE / "class_names.py") for before in ((), ("-m", "retrograd", "run")))
+    assert ours.stdout.splitlines() == theirs.stdout.splitlines(), ours.stderr
+    assert len(ours.stdout.splitlines()) > 250
 
 
 def test_pickles_processes_and_safetensors(torch, tmp_path):
@@ -47,14 +68,29 @@ def test_a_package_is_run_by_its_name(tmp_path):
     assert done.stdout == "torch tensor([1.]) ['a', '-m']\n", done.stderr
 
 
+FUNCTORCH = (
+    "import functorch, torch, warnings; warnings.simplefilter('ignore'); "
+    "from functorch.experimental import chunk_vmap; "
+    "f, p, b = functorch.make_functional_with_buffers(torch.nn.BatchNorm1d(2)); "
+    "g, q = functorch.make_functional(torch.nn.Linear(2, 1)); "
+    "_, r, _ = functorch.combine_state_for_ensemble([torch.nn.Linear(2, 1)] * 3); "
+    "print(f(p, b, torch.ones(3, 2)).shape, functorch.grad(lambda q: g(q, torch.ones(1, 2)).sum())(q)[1], "
+    "r[0].shape, chunk_vmap(torch.cos)(torch.zeros(3)))"
+)
 PROGRAMS = {
+    FUNCTORCH: "torch.Size([3, 2]) tensor([1.]) torch.Size([3, 1, 2]) tensor([1., 1., 1.])",
+    "import torch, copy; q = torch.qscheme; q.name = 1; print(q is torch.qscheme, copy.deepcopy(q) is q)": "True True",
+    "import torch; f = torch.library.custom_op('mine::twice', lambda x: 2 * x, mutates_args=(), schema='(Tensor x) -> "
+    "Tensor'); print(torch.ops.mine.twice(torch.ones(1)))": "tensor([2.])",
     "retrograd.install_as_torch(); import torch.nn as nn; print(nn.Linear is retrograd.nn.Linear)": "True",
     "import torch; print([m for m in sys.modules if m.startswith('torch')])": "['torch']",
     "import importlib.util as u; print(u.find_spec('torch').name)": "torch",
     "import torch; torch.backends.cudnn.benchmark = True; import torch.backends.cudnn as cudnn; "
     "print(cudnn.benchmark, retrograd.backends.cudnn.benchmark)": "True True",
     "import torch; from torch import *; print(ones(1), torch.__version__ >= (2, 1))": "tensor([1.]) True",
-    "import torch; print(hasattr(retrograd, 'qint8'), torch.qint8)": "False <torch.qint8, which is not in retrograd>",
+    "import torch; print(hasattr(retrograd, 'qscheme'), repr(torch.qscheme), torch.qscheme)": (
+        "False <torch.qscheme, which is not in retrograd> torch.qscheme"
+    ),
 }
 
 

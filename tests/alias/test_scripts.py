@@ -26,7 +26,7 @@ NAMES = (
         "policies",
         "functions",
     ),
-    *("sequences", "bert", "images", "idioms"),
+    *("sequences", "bert", "images", "idioms", "packages"),
 )
 
 

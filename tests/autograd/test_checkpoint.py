@@ -154,7 +154,7 @@ def test_every_operation_has_the_same_gradients_when_it_is_run_again(case):
         rg.manual_seed(0)
         xs = leaves(arrays)
         outs = function(*xs)
-        gs = [rg.Tensor(g) for g in some([o.array for o in outs], 1)]
+        gs = [rg.Tensor(g, share=True) for g in some([o.array for o in outs], 1)]
         return rg.autograd.grad(outs, xs, gs, allow_unused=True, materialize_grads=True)
 
     with about(case, sample):

@@ -342,6 +342,16 @@ def test_the_line_where_tracking_was_lost(program: Callable[[], rg.Tensor]) -> N
     assert lines_named(text.replace("\n", " "), "grad_fn") == marked(program, "lost")
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_notes_do_not_pile_up_in_a_loop_of_constants(turned: bool) -> None:
+    total = rg.zeros(2)
+    for _ in range(50):
+        total = total + rg.ones(2) if turned else rg.ones(2) + total
+    note: Any = total._lost
+    assert 0 < len(note.more) < 50
+    assert not any(other.more for other in note.more)
+
+
 # -- a second backward -----------------------------------------------------------------------------------------------
 
 

@@ -93,7 +93,7 @@ def calls(case, dtypes):
 
 
 def duals(xs, ts):
-    return [fwd.make_dual(x, rg.Tensor(np.array(t))) for x, t in zip(xs, ts, strict=True)]
+    return [fwd.make_dual(x, rg.Tensor(np.array(t), share=True)) for x, t in zip(xs, ts, strict=True)]
 
 
 def tangent(x):
@@ -103,7 +103,7 @@ def tangent(x):
 def pushed(case, sample, arrays, ts):
     """The differentiable results of a row, and their tangents."""
     with fwd.dual_level():
-        outs = differentiable(case.run(sample, duals([rg.Tensor(a) for a in arrays], ts)))
+        outs = differentiable(case.run(sample, duals([rg.Tensor(a, share=True) for a in arrays], ts)))
         return outs, [tangent(o) for o in outs]
 
 
@@ -181,7 +181,7 @@ def test_second_derivatives_by_both_orders(case):
 
 def second_derivatives(case, sample, arrays, ts, gs):
     """Forward over reverse, and reverse over forward."""
-    given = [rg.Tensor(g) for g in gs]
+    given = [rg.Tensor(g, share=True) for g in gs]
     with fwd.dual_level():
         xs = leaves(arrays)
         outs = differentiable(case.run(sample, duals(xs, ts)))
@@ -200,7 +200,7 @@ def test_tangents_have_memory_of_their_own(case):
     """A write into the result's tangent changes no other: neither an operand's, nor values."""
     for sample, arrays, ts in calls(case, case.dtypes):
         with fwd.dual_level():
-            xs = duals([rg.Tensor(a.copy()) for a in arrays], ts)
+            xs = duals([rg.Tensor(a.copy(), share=True) for a in arrays], ts)
             outs = differentiable(case.run(sample, xs))
             fresh = [o for o in outs if o._base is None and not any(o is x for x in xs)]
             others = [*(tangent(x).array for x in xs), *(x.array for x in xs), *(o.array for o in outs)]
@@ -323,7 +323,8 @@ def test_views_of_primals_of_any_layout_are_views_of_their_tangents(layout):
     primal = {"strided": whole[::2, ::3], "transposed": whole.T, "reversed": whole[::-1]}[layout]
     with fwd.dual_level():
         d = fwd.make_dual(
-            rg.Tensor(primal.copy(order="K") if layout != "strided" else primal), rg.ones(*primal.shape)
+            rg.Tensor(primal.copy(order="K") if layout != "strided" else primal, share=True),
+            rg.ones(*primal.shape),
         )
         y = d * 1
         y.t()[1].mul_(5)
@@ -402,7 +403,7 @@ def test_anomaly_mode_and_forward_mode_go_together():
 def test_newtons_method_with_hessian_vector_products():
     """Conjugate gradients on products of the Hessian with a vector, each a forward over a reverse pass."""
     rng = np.random.default_rng(0)
-    a = rg.Tensor(rng.normal(size=(6, 4)))
+    a = rg.Tensor(rng.normal(size=(6, 4)), share=True)
     x = rg.zeros(4, dtype=rg.float64, requires_grad=True)
 
     def loss(v):
@@ -413,6 +414,6 @@ def test_newtons_method_with_hessian_vector_products():
             (g,) = rg.autograd.grad(loss(fwd.make_dual(x, v)), x)
             return tangent(g)
 
-    columns = rg.stack([product(rg.Tensor(e)) for e in np.eye(4)]).array
+    columns = rg.stack([product(rg.Tensor(e, share=True)) for e in np.eye(4)]).array
     scale = np.exp(a.array @ x.detach().array)
     np.testing.assert_allclose(columns, a.array.T @ (scale[:, None] * a.array) + 2 * np.eye(4), rtol=1e-12)

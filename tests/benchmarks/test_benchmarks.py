@@ -120,3 +120,19 @@ def test_kernels_are_compared_with_what_numpy_computes(script):
     for name, (ours, theirs) in found.items():
         for a, b in zip(*(x if isinstance(x, (tuple, list)) else (x,) for x in (ours, theirs)), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12, err_msg=name)
+
+
+def test_single_calls_are_timed_on_both_libraries(script, torch):
+    calls = script("calls")
+    found = {call.name: call for source in calls.SOURCES for call in source(1)}
+    for name in (
+        "tanh (function)",
+        "tanh (in place)",
+        "tanh (method), backward",
+        "nn.Tanh(), backward",
+        "t.tolist()",
+    ):
+        time = calls.measured(found[name], 0.0)
+        assert time.ratio == time.theirs / time.ours > 0
+    with pytest.raises(calls.NoCall):
+        calls.measured(found["argmax (function), backward"], 0.0)

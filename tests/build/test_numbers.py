@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from retrograd.__config__ import is_compiled
 from tests.build import numbers
 
 
+@cache
 def outcomes(interpreted: str) -> dict[str, str]:
     """What comes of all the calls in a process of its own: some of them change settings."""
     done = subprocess.run(

@@ -155,12 +155,12 @@ def test_a_note_holds_for_what_it_was_written_for(tmp_path):
 def test_translation_is_kept_until_its_sources_change(tmp_path, monkeypatch):
     made_of, runs = ["first"], []
 
-    def translated(target: Path) -> Any:
-        runs.append(made_of[0])
+    def translate_apart(target: Path, made: str) -> None:
+        runs.append(made)
         (target / "m.c").write_text("")
-        return type("Unit", (), {"sources": [str(target / "m.c")]})
+        Note(target / translation.NOTE, made).write(["m.c"])
 
-    monkeypatch.setattr(translation, "_translated", translated)
+    monkeypatch.setattr(translation, "_translate_apart", translate_apart)
     monkeypatch.setattr(translation, "_made_of", lambda: made_of[0])
     for _ in range(2):
         assert translation.translate(tmp_path).sources == [str(tmp_path / "m.c")]

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -64,6 +65,19 @@ def test_inspect_takes_a_recording_and_prints_text(script, capsys):
     assert "AccumulateGrad w (2,)" in capsys.readouterr().out
 
 
+def test_inspect_compares_with_an_earlier_recording(script, capsys, tmp_path):
+    main(["inspect", script, "2", "-o", "before.json"])
+    capsys.readouterr()
+    assert main(["inspect", script, "3", "--against", "before.json"]) == 0
+    printed = capsys.readouterr().out
+    assert "3 nodes match, 0 only here, 0 only there" in printed
+    assert "×1.5" in printed
+    assert "here / there" in (tmp_path / "train.html").read_text(encoding="utf-8")
+    assert main(["inspect", "--against", "before.json", script, "3", "-o", "diff.txt"]) == 0
+    assert "AccumulateGrad w (2,)" in (tmp_path / "diff.txt").read_text(encoding="utf-8")
+    assert main(["inspect", "before.json", "--against", "before.json", "-o", "-"]) == 0
+
+
 def test_the_exit_status_is_the_scripts(script, capsys):
     assert main(["inspect", script, "-o", "a.json", "--", "2", "7"]) == 7
     assert main(["inspect", script, "-o", "a.json", "x"]) == 1
@@ -78,8 +92,16 @@ def test_the_exit_status_is_the_scripts(script, capsys):
         (["inspect", "{script}", "-o", "out.pdf", "1"], "the ending says the form"),
         (["inspect", "{script}", "-o", "nowhere/out.html", "1"], "there is no folder"),
         (["inspect", "plain.json"], "no recording of the kind"),
+        (["inspect", "{script}", "1", "--against", "plain.json"], "no recording of the kind"),
+        (["inspect", "{script}", "1", "--against", "none.json"], "No such file"),
+        (
+            ["inspect", "{script}", "1", "--against", "plain.json", "-o", "a.dot"],
+            "a comparison is .html or .txt",
+        ),
         (["inspect", "broken.json"], "this is no JSON"),
-        (["replay", "nothing.npz"], "no archive"),
+        (["replay", "nothing.npz"], "there is no file nothing.npz"),
+        (["debug", "nothing.py"], "retrograd debug: there is no file nothing.py"),
+        (["launch", "-n", "2", "nothing.py"], "there is no file nothing.py"),
         (["replay", "plain.json"], "no archive of a failed node: inspect.on_failure"),
         (["ops", "expp"], "Did you mean exp"),
     ],
@@ -98,11 +120,56 @@ def test_a_script_with_a_mistake_in_its_text(tmp_path, capsys, monkeypatch):
     assert "SyntaxError" in capsys.readouterr().err
 
 
-def test_a_limit_of_nothing_is_refused(script, capsys):
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["inspect", "--limit", "0", "train.py"], "0 is less than 1"),
+        (["inspect", "--limit", "few", "train.py"], "'few' is no whole number"),
+        (["bench", "--seconds", "-1"], "-1 is no time"),
+        (["bench", "--seconds", "nan"], "nan is no time"),
+        (["bench", "--seconds", "long"], "'long' is no number"),
+        (["inspect"], "the following arguments are required: script\n"),
+        (["launch"], "the following arguments are required: -n/--ranks, script\n"),
+    ],
+)
+def test_a_wrong_call_is_refused(arguments, says, capsys):
     with pytest.raises(SystemExit) as left:
-        main(["inspect", "--limit", "0", script])
+        main(arguments)
     assert left.value.code == 2
-    assert "0 is less than 1" in capsys.readouterr().err
+    assert says in capsys.readouterr().err
+
+
+def test_a_script_that_fails_is_told_as_python_tells_it(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fails.py").write_text("def f():\n    raise RuntimeError('boom')\nf()\n")
+    assert main(["inspect", "fails.py"]) == 1
+    told = capsys.readouterr().err
+    assert told.count("File ") == 2  # the script's two lines, and none of the command's
+    assert told.endswith("RuntimeError: boom\n")
+    (tmp_path / "leaves.py").write_text("import sys\nsys.exit('no data')\n")
+    assert main(["inspect", "leaves.py"]) == 1
+    assert capsys.readouterr().err == "no data\n"
+
+
+def test_a_script_that_does_nothing_is_told_so(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "idle.py").write_text("print(1)\n")
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    assert main(["inspect", "idle.py"]) == 0
+    assert "nothing was recorded: no operation ran on a tensor" in capsys.readouterr().out
+    monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
+    assert main(["inspect", "idle.py"]) == 0
+    assert "the script uses PyTorch itself; --torch has it use retrograd" in capsys.readouterr().out
+
+
+def test_a_script_of_pytorchs_is_recorded(tmp_path):
+    (tmp_path / "step.py").write_text(
+        "import torch\nx = torch.ones(2, requires_grad=True)\nx.exp().sum().backward()\n"
+    )
+    with start("inspect", "--torch", "step.py", cwd=tmp_path, stdout=subprocess.PIPE) as running:
+        out, _ = running.communicate()
+    assert running.returncode == 0
+    assert "<Recording of step.py: 2 operations, 1 backward, 3 steps>" in out
 
 
 def test_without_a_command_there_is_help(capsys):
@@ -120,6 +187,11 @@ def start(*arguments, **options):
     )
 
 
+def heard():
+    """In a child: Ctrl-C is heard, even if whoever runs the tests does so in the background, where it is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
 def test_ctrl_c_ends_a_recording_and_writes_it(tmp_path):
     script = tmp_path / "slow.py"
@@ -127,7 +199,13 @@ def test_ctrl_c_ends_a_recording_and_writes_it(tmp_path):
         SCRIPT.replace("sys.exit", "print('ready', flush=True)\nimport time\ntime.sleep(60)\nsys.exit")
     )
     with start(
-        "inspect", str(script), "2", cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        "inspect",
+        str(script),
+        "2",
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=heard,
     ) as running:
         while "ready" not in running.stdout.readline():
             pass
@@ -181,7 +259,10 @@ def test_ops_shows_a_derivative(capsys):
     assert printed.startswith("TanhBackward0: the hyperbolic tangent")
     assert "def slope" in printed
     assert main(["ops"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) > 200
+    listed = capsys.readouterr().out.splitlines()
+    assert len(listed) > 200
+    # Those that others derive from compute nothing by themselves.
+    assert {line.split()[0] for line in listed} & {"ActivationBackward0", "FloatUnaryBackward0"} == set()
 
 
 def test_doctor_says_that_all_is_well(capsys):
@@ -213,5 +294,6 @@ def test_bash_completes_commands_and_options(capsys):
     text = capsys.readouterr().out
     text += 'COMP_WORDS=(retrograd insp); COMP_CWORD=1; _retrograd; echo "${COMPREPLY[@]}"\n'
     text += 'COMP_WORDS=(retrograd inspect --l); COMP_CWORD=2; _retrograd; echo "${COMPREPLY[@]}"\n'
+    text += 'COMP_WORDS=(retrograd completion z); COMP_CWORD=2; _retrograd; echo "${COMPREPLY[@]}"\n'
     done = subprocess.run(["bash"], input=text, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["inspect", "--limit"]
+    assert done.stdout.split() == ["inspect", "--limit", "zsh"]

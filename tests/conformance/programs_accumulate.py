@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .harness import program
+from .harness import attempt, program
 
 
 def tenfold(leaf: Any) -> None:
@@ -282,3 +282,47 @@ def a_gradient_that_is_handed_on_and_kept(torch: Any) -> Any:
         return kept.pop()
 
     return run(Passing), run(Looking)
+
+
+@program()
+def hooks_after_accumulation_run_without_a_gradient_too(torch: Any) -> Any:
+    class Silent(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> None:
+            return None
+
+    x = torch.ones(2, requires_grad=True)
+    seen: list[Any] = []
+    x.register_post_accumulate_grad_hook(lambda p: seen.append(None if p.grad is None else p.grad.clone()))
+    Silent.apply(x).sum().backward()
+    Silent.apply(x * 2).sum().backward()
+    ((x * 2).sum() + Silent.apply(x).sum()).backward()
+    torch.autograd.grad(Silent.apply(x).sum(), [x], allow_unused=True)
+    return seen, x.grad
+
+
+@program()
+def a_hook_after_accumulation_may_give_back_the_leaf(torch: Any) -> Any:
+    """As `lambda p: p.add_(p.grad, alpha=-lr)` does, the example of PyTorch's documentation."""
+
+    def after(hook: Any) -> Any:
+        x = torch.zeros(3, requires_grad=True)
+        x.register_post_accumulate_grad_hook(hook)
+        x.backward(torch.tensor([1.0, 2.0, 3.0]))
+        return x
+
+    def step(p: Any) -> Any:
+        with torch.no_grad():
+            return p.add_(p.grad, alpha=-0.5)
+
+    return (
+        after(step),
+        after(lambda p: p),
+        attempt("should return None", after, lambda p: p.grad),
+        attempt("should return None", after, lambda p: p.detach()),
+        attempt("expected Variable, but hook returned 'int'", after, lambda p: 3),
+    )

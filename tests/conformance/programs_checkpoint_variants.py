@@ -432,3 +432,23 @@ def policies_that_are_refused(torch: Any) -> Any:
         ],
         aten.mm.default is aten.mm.default,
     ]
+
+
+@program()
+def a_tensor_without_a_gradient_is_saved_itself_in_the_second_run(torch: Any) -> Any:
+    seen = []
+
+    class Keeps(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            ctx.save_for_backward(y)
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            seen.append(ctx.saved_tensors[0])
+            return grad, None
+
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2)
+    torch.utils.checkpoint.checkpoint(Keeps.apply, x, y, use_reentrant=False).sum().backward()
+    return seen[0] is y, x.grad

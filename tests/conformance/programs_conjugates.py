@@ -365,3 +365,9 @@ def negatives_by_the_function(torch: Any) -> Any:
     view = torch._neg_view(x)
     view[0] = 5
     return x, view.is_neg(), view.resolve_neg().is_neg()
+
+
+@program()
+def a_conjugate_is_not_viewed_as_a_dtype_not_even_its_own(torch: Any) -> Any:
+    z = torch.tensor([1j, 2]).conj()
+    return attempt("not supported for conjugate view tensors", z.view, torch.complex64), z.view(2)

@@ -261,3 +261,75 @@ def dtypes_have_names_and_kinds(torch: Any) -> Any:
 def dtype_aliases(torch: Any) -> Any:
     pairs = "float float32,double float64,half float16,int int32,long int64,short int16,cfloat complex64"
     return [getattr(torch, a) is getattr(torch, b) for a, b in (p.split() for p in pairs.split(","))]
+
+
+@program()
+def the_old_constructor_makes_the_default_dtype_of_arrays(torch: Any) -> Any:
+    arrays = [np.ones((2, 3), kind) for kind in REAL_KINDS]
+    arrays += [np.array(2.5), np.zeros((2, 0)), np.arange(6.0).reshape(2, 3).T]
+    found = [torch.Tensor(a) for a in arrays]
+    torch.set_default_dtype(torch.float64)
+    return [*found, torch.Tensor(np.ones(2, "float32"))]
+
+
+@program()
+def the_old_constructor_shares_memory_of_its_own_dtype(torch: Any) -> Any:
+    same, other = np.zeros(3, "float32"), np.zeros(3)
+    x, y = torch.Tensor(same), torch.Tensor(other)
+    same[0], other[0] = 5, 5
+    return x, y
+
+
+@program()
+def the_old_constructor_takes_sizes_as_numpys_integers(torch: Any) -> Any:
+    made = [torch.Tensor(np.int64(3)), torch.Tensor(np.array(3)), torch.Tensor(np.uint8(2), 3)]
+    return [list(t.shape) for t in made]
+
+
+@program()
+def the_old_constructor_refuses_what_is_no_sequence_of_numbers(torch: Any) -> Any:
+    wrong = [np.float64(3), np.bool_(True), True, 1.5, {1: 2}, {1, 2}, object()]
+    found = [attempt("data must be a sequence", torch.Tensor, data) for data in wrong]
+    return found, attempt("can't convert np.ndarray", torch.Tensor, np.array(["a"]))
+
+
+@program()
+def old_constructors_read_values_as_tensor_does(torch: Any) -> Any:
+    one = torch.tensor([1])
+    return [
+        torch.LongTensor([one, one]),
+        torch.FloatTensor(range(3)),
+        torch.ByteTensor(bytearray(b"ab")),
+        torch.FloatTensor([2**64, 1.0]),
+        torch.ones(1).new([torch.tensor(1.5)]),
+        attempt("must be real number, not complex", torch.FloatTensor, [1, 1j]),
+        attempt("without overflow", torch.IntTensor, [2**40]),
+        attempt("must be a sequence", torch.FloatTensor, np.float64(2)),
+        attempt("only one element tensors", torch.FloatTensor, [torch.ones(2), torch.ones(2)]),
+        attempt("", torch.LongTensor, [float("nan"), 1]),
+    ]
+
+
+@program()
+def what_is_no_number(torch: Any) -> Any:
+    return [
+        attempt("Could not infer dtype of NoneType", torch.tensor, [None]),
+        attempt("must be real number, not NoneType", torch.tensor, [None], dtype=torch.float32),
+        attempt("'set' object cannot be interpreted as an integer", torch.tensor, {1}, dtype=torch.int64),
+        attempt("too many dimensions 'str'", torch.tensor, ["a"]),
+        attempt("invalid data type 'str'", torch.tensor, "a"),
+        attempt("only integer tensors of a single element", torch.tensor, [torch.tensor([1, 2])] * 2),
+        attempt("only one element tensors", torch.tensor, [torch.tensor([1.0, 2])] * 2),
+        attempt("only integer tensors", torch.tensor, [torch.tensor(1.5)], dtype=torch.int64),
+        torch.tensor([1, 1j], dtype=torch.bool),
+    ]
+
+
+@program()
+def a_device_that_is_not_there(torch: Any) -> Any:
+    return [
+        attempt("Torch not compiled with CUDA enabled", torch.zeros, 2, device="cuda"),
+        attempt("Torch not compiled with CUDA enabled", torch.ones(2).to, "cuda:0"),
+        attempt("Torch not compiled with CUDA enabled", torch.ones(2).cuda),
+        attempt("must not be negative", torch.device, "cuda", -1),
+    ]

@@ -13,6 +13,11 @@ NAMES = [
     "complex64", "complex128",
 ]  # fmt: skip
 ALIASES = ["half", "float", "double", "short", "int", "long", "cfloat", "cdouble"]
+WITHOUT_ARRAYS = [
+    "complex32", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
+    "float4_e2m1fn_x2", "qint8", "quint8", "qint32", "quint4x2", "quint2x4", "bits8", "bits16", "bits1x8", "bits2x4",
+    "bits4x2", *(f"int{bits}" for bits in range(1, 8)), *(f"uint{bits}" for bits in range(1, 8)),
+]  # fmt: skip
 
 
 @program()
@@ -42,7 +47,7 @@ def one_object_each(torch: Any) -> Any:
 
 @program()
 def real_and_complex(torch: Any) -> Any:
-    kinds = [getattr(torch, name) for name in NAMES if name != "float16"]  # torch's complex32 is not NumPy's
+    kinds = [getattr(torch, name) for name in NAMES]
     return [(d.to_real(), attempt("Unknown Complex ScalarType", d.to_complex)) for d in kinds]
 
 
@@ -79,6 +84,61 @@ def limits_of_integers(torch: Any) -> Any:
         (repr(torch.iinfo(d)), [getattr(torch.iinfo(d), f) for f in ("bits", "dtype", "max", "min")])
         for d in kinds
     ]
+
+
+@program()
+def dtypes_without_arrays(torch: Any) -> Any:
+    """Here there are no tensors of them; they can be asked all the same."""
+    found = []
+    for kind in (getattr(torch, name) for name in WITHOUT_ARRAYS):
+        facts = [
+            kind.itemsize,
+            kind.is_floating_point,
+            kind.is_complex,
+            kind.abbr,
+            repr(kind),
+            kind.to_real(),
+        ]
+        changed = attempt("Unknown Complex ScalarType", kind.to_complex)
+        found.append((*facts, changed, isinstance(kind, torch.dtype)))
+    return found, torch.chalf, torch.bit, torch.float16.to_complex()
+
+
+@program()
+def signs_of_dtypes_without_arrays(torch: Any) -> Any:
+    words = "isSignedType not supported for quantized types|Bits types are undefined"
+    return [attempt(words, lambda kind=getattr(torch, name): kind.is_signed) for name in WITHOUT_ARRAYS]
+
+
+@program()
+def one_object_each_without_arrays(torch: Any) -> Any:
+    kinds = [getattr(torch, name) for name in WITHOUT_ARRAYS]
+    copies = zip(kinds, copy.deepcopy(kinds), pickle.loads(pickle.dumps(kinds)), strict=True)
+    return (
+        [a is b is c for a, b, c in copies],
+        len({*kinds, *(getattr(torch, name) for name in NAMES)}),
+        [kind in (torch.float32, torch.int8, "qint8") for kind in kinds],
+        {kind: str(kind) for kind in kinds}[torch.float8_e5m2],
+    )
+
+
+@program()
+def limits_of_small_floats(torch: Any) -> Any:
+    kinds = [getattr(torch, name) for name in WITHOUT_ARRAYS[:6]]
+    fields = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+    return [(repr(torch.finfo(d)), [getattr(torch.finfo(d), f) for f in fields]) for d in kinds]
+
+
+@program()
+def limits_of_quantised_and_narrow_integers(torch: Any) -> Any:
+    infos = [torch.iinfo(getattr(torch, name)) for name in WITHOUT_ARRAYS if name.startswith("q")]
+    others = [getattr(torch, name) for name in WITHOUT_ARRAYS if not name.startswith("q")]
+    return (
+        [(info.bits, info.max, info.min) for info in infos],
+        [attempt("requires an integer input type", torch.iinfo, kind) for kind in others],
+        [attempt("requires a floating point input type", torch.finfo, kind) for kind in others[7:]],
+        attempt("not implemented for", lambda: torch.finfo(torch.float4_e2m1fn_x2).eps),
+    )
 
 
 @program()

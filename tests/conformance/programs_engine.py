@@ -161,3 +161,18 @@ def run_all(work: Any, arguments: Any) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+@program(warns="volatile was removed")
+def a_volatile_variable_is_one_like_others(torch: Any) -> Any:
+    return torch.autograd.Variable(torch.ones(2), volatile=True)
+
+
+@program(warns="volatile was removed")
+def variables_of_nothing_and_of_too_much(torch: Any) -> Any:
+    variable = torch.autograd.Variable
+    return (
+        (variable(), variable(None), variable(torch.ones(2), volatile=False)),
+        attempt("can't be volatile and require_grad", lambda: variable(torch.ones(2), True, volatile=True)),
+        attempt("Variable data has to be a tensor", variable, [1.0]),
+    )

@@ -409,3 +409,49 @@ def only_tensors_are_saved_for_forward(torch: Any) -> Any:
         return x * 2
 
     custom(torch, forward, None).apply(dual(torch))
+
+
+@program()
+def a_tangent_that_is_a_conjugate_where_the_tensor_is_none_is_copied(torch: Any) -> Any:
+    x = torch.tensor([1 + 2j, 3 - 1j])
+    kinds = {"plain": lambda t: t, "conjugate": lambda t: t.conj(), "negative": lambda t: t._neg_view()}
+    found = {}
+    for name, of_tensor in kinds.items():
+        for other, of_tangent in kinds.items():
+            tangent = of_tangent(x * 2)
+            with torch.autograd.forward_ad.dual_level():
+                dual = torch.autograd.forward_ad.make_dual(of_tensor(x), tangent)
+                kept = torch.autograd.forward_ad.unpack_dual(dual).tangent
+                real = torch.autograd.forward_ad.unpack_dual(torch.real(dual)).tangent
+                found[f"{name} {other}"] = (
+                    kept is tangent,
+                    kept.resolve_conj().resolve_neg(),
+                    real.resolve_neg(),
+                )
+    return found
+
+
+@program()
+def a_view_whose_tangent_is_a_view_of_something_else(torch: Any) -> Any:
+    forward_ad, found = torch.autograd.forward_ad, []
+    for of_leaf in (True, False):
+        for made in (lambda t: t[:2].clone(), lambda t: t[:2].clone().view(2)):
+
+            class Narrows(torch.autograd.Function):
+                @staticmethod
+                def forward(_: Any, x: Any) -> Any:
+                    return x.narrow(0, 0, 2)
+
+                @staticmethod
+                def jvp(_: Any, tangent: Any, made: Any = made) -> Any:
+                    return made(tangent)
+
+            with forward_ad.dual_level():
+                dual = forward_ad.make_dual(torch.ones(4), torch.ones(4))
+                given = dual if of_leaf else dual.view_as(dual)
+                phrase = "jvp is not returning a view"
+                error = attempt(phrase, Narrows.apply, given)
+                found.append(
+                    (error.types, "of the same base" in error.message, "of the given" in error.message)
+                )
+    return found

@@ -609,3 +609,27 @@ def outputs_that_are_conjugates(torch: Any) -> Any:
         )
 
     return check(), check(fast_mode=True)
+
+
+@program()
+def inputs_without_elements(torch: Any) -> Any:
+    x = torch.ones(0, 3, dtype=torch.float64, requires_grad=True)
+    line = torch.ones(0, 1, dtype=torch.float64).expand(0, 3).requires_grad_()
+    return (
+        torch.autograd.gradcheck(torch.sin, (x,)),
+        torch.autograd.gradcheck(lambda t: t.sum(0), (x,)),
+        line.shape,
+    )
+
+
+@program()
+def jacobians_of_pytorchs_own_tests(torch: Any) -> Any:
+    check = torch.autograd.gradcheck.__globals__
+    x = torch.tensor([0.5, -1.0], dtype=torch.float64, requires_grad=True)
+    y = torch.tensor([2.0], dtype=torch.float64)
+    found = check["_get_numerical_jacobian"](lambda a, b: (a.sin(), a * b), (x, y), eps=1e-6)
+    return (
+        found,
+        [t.shape for t in check["_iter_tensors"]([x, (y,)])],
+        len(list(check["_iter_tensors"]([x, y], True))),
+    )

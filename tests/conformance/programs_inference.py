@@ -206,3 +206,12 @@ def nothing_but_inference_tensors_carries_a_tangent(torch: Any) -> Any:
             dual * plain, dual.clone(), torch.stack([dual, plain]),
         ]  # fmt: skip
         return [forward_ad.unpack_dual(result).tangent for result in results]
+
+
+@program()
+def memory_of_an_inference_tensor_stays(torch: Any) -> Any:
+    with torch.inference_mode():
+        x = torch.ones(2)
+        x.resize_(1)
+    refused = "Inplace update to inference tensor outside InferenceMode is not allowed"
+    return attempt(refused, x.resize_, 2), attempt(refused, x.set_, torch.ones(2))

@@ -185,3 +185,17 @@ def hooks_that_do_not_see_everything(torch: Any) -> Any:
         out = net(ramp(torch, 2, requires_grad=True) * 1, *([kind] if kind else []))
         (out if kind is None else out[0]).sum().backward()
     return seen
+
+
+@program(warns="module output should be a Tensor or a tuple of Tensors but received <class 'dict'>")
+def full_backward_hooks_of_a_module_that_returns_a_dict(torch: Any) -> Any:
+    class Named(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return {"a": x * 2}
+
+    log: list[Any] = []
+    module = Named()
+    module.register_full_backward_hook(lambda _, gi, go: log.append((len(gi), len(go))))
+    x = torch.ones(2, requires_grad=True)
+    module(x)["a"].sum().backward()
+    return log, x.grad

@@ -104,6 +104,18 @@ def assignments_go_where_they_belong(torch: Any) -> Any:
 
 
 @program()
+def tables_of_members_are_dicts_to_trees(torch: Any) -> Any:
+    tree, model = torch.utils._pytree, linear(torch, 2, 1)
+    leaves, form = tree.tree_flatten([model._parameters, model._buffers])
+    shapes = tree.tree_map(lambda leaf: tuple(leaf.shape), model._parameters)
+    sealed = tree.tree_map(lambda leaf: None, model._parameters, is_leaf=lambda leaf: leaf is model.bias)
+    slopes = torch.func.grad(lambda members: (members["weight"] ** 2).sum())(model._parameters)
+    same = tree.tree_flatten(dict(model._parameters))[1] == tree.tree_flatten(model._parameters)[1]
+    paths = [tree.keystr(path) for path, _ in tree.tree_flatten_with_path(model._parameters)[0]]
+    return len(leaves), form.num_nodes, shapes, type(shapes), sealed, slopes, same, paths
+
+
+@program()
 def bad_assignments(torch: Any) -> Any:
     nn, m = torch.nn, linear(torch, 2, 2)
     m.register_buffer("b", torch.ones(1))
@@ -293,3 +305,24 @@ def a_call_computes_and_records(torch: Any) -> Any:
     out = net(x)
     out.sum().backward()
     return out, x.grad, {name: p.grad for name, p in net.named_parameters()}
+
+
+@program()
+def a_memory_format_is_for_images_and_volumes(torch: Any) -> Any:
+    last, last3d = torch.channels_last, torch.channels_last_3d
+    net = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 2), torch.nn.BatchNorm2d(4), torch.nn.Flatten())
+    x = torch.arange(54.0).reshape(2, 3, 3, 3)
+    before = fill(torch, net)(x)
+    before.sum().backward()
+    moved = net.to(torch.float64, memory_format=last)
+    layouts = [(p.stride(), p.grad.stride(), p.dtype) for p in moved.parameters()]
+    again = [p.stride() for p in moved.to(memory_format=torch.contiguous_format).parameters()]
+    return [
+        layouts,
+        again,
+        torch.allclose(moved(x.double()), before.double(), atol=1e-5),
+        torch.nn.Conv3d(2, 3, 2).to(memory_format=last3d).weight.stride(),
+        torch.nn.Conv2d(2, 3, 2).to(memory_format=torch.preserve_format).weight.stride(),
+        attempt("required rank 4 tensor", torch.nn.Conv3d(1, 1, 1).to, memory_format=last),
+        attempt("required rank 5 tensor", torch.nn.Conv2d(1, 1, 1).to, memory_format=last3d),
+    ]

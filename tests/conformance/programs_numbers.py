@@ -179,3 +179,20 @@ def logit_without_limits(torch: Any) -> Any:
         y = torch.logit(x, eps)
         found.append((y, torch.autograd.grad(y.sum(), x)))
     return found
+
+
+@program()
+def halves_beside_numbers_that_they_cannot_hold(torch: Any) -> Any:
+    found = []
+    for number in (1e5, 3e-9, 0.1, 100000):
+        for compute in (
+            lambda v, n: v * n,
+            lambda v, n: n * v,
+            lambda v, n: v / n,
+            lambda v, n: v.clone().mul_(n),
+        ):
+            x = torch.tensor([0.5, 6e4, 1e-3], dtype=torch.float16, requires_grad=True)
+            y = compute(x, number)
+            y.backward(torch.tensor([0.001, 0.25, 3], dtype=torch.float16))
+            found += [y.detach(), x.grad]
+    return found

@@ -279,3 +279,49 @@ def truth_values_of_a_loss(torch: Any) -> Any:
 def tolerances_held_by_tensors(torch: Any) -> Any:
     x, y, tolerance = torch.tensor([1.0, 2.0]), torch.tensor([1.1, 2.5]), torch.tensor(0.2)
     return [torch.isclose(x, y, tolerance), torch.allclose(x, y, tolerance, tolerance)]
+
+
+@program(warns="An output with one or more elements was resized")
+def an_output_of_another_shape(torch: Any) -> Any:
+    out = torch.ones(3)
+    return torch.add(torch.ones(2), 1, out=out), out.shape, torch.add(torch.ones(2), 1, out=torch.empty(0))
+
+
+@program()
+def outputs_that_are_too_few(torch: Any) -> Any:
+    x, matrix = torch.ones(2), torch.ones(2, 2)
+    return [
+        attempt("expected tuple of 2 elements but got 1", lambda: torch.max(matrix, 0, out=(x,))),
+        attempt("expected tuple of 2 elements but got 1", lambda: torch.sort(x, out=(x,))),
+        attempt("expected tuple of 2 elements but got 1", lambda: torch.cummax(x, 0, out=(x,))),
+        attempt("expected tuple of 2 elements but got 3", lambda: torch.topk(x, 1, out=(x, x.long(), x))),
+        attempt("expected tuple of 2 elements but got 1", lambda: torch.frexp(x, out=(x,))),
+        attempt("expected tuple of 3 elements but got 1", lambda: torch.linalg.svd(matrix, out=(x,))),
+        attempt("expected Tensor as element 0", lambda: torch.max(matrix, 0, out=(1, 2))),
+    ]
+
+
+@program()
+def truth_values_as_factors(torch: Any) -> Any:
+    t = torch.tensor([True, False])
+    return torch.add(t, True, alpha=True), torch.add(t, True, alpha=False), torch.add(t, t, alpha=True)
+
+
+@program()
+def lists_beside_numbers(torch: Any) -> Any:
+    x = [torch.arange(2.0)]
+    each, few = (
+        "must have same number of elements as scalar list",
+        "Expected length of scalars to match input",
+    )
+    return [
+        attempt(each, torch._foreach_add, x, [1.0, 2.0]),
+        attempt(each, torch._foreach_addcmul, x, x, x, [1.0, 2.0]),
+        attempt("scalar tensor expected to be 0 dim", torch._foreach_mul, x, torch.ones(2)),
+        attempt(
+            "packed scalar Tensor to be of dimension 1", torch._foreach_addcdiv, x, x, x, torch.tensor(1.0)
+        ),
+        attempt(few, torch._foreach_addcmul, x, x, x, torch.tensor([1.0, 2.0])),
+        torch._foreach_add(x, torch.tensor(1.0)),
+        torch._foreach_addcmul(x, x, x, torch.tensor([2.0])),
+    ]

@@ -327,3 +327,30 @@ def non_contiguous_inputs(torch: Any) -> Any:
     return derivatives(torch, lambda x: x.t().exp() * x.t(), MATRIX), derivatives(
         torch, lambda x: x[:, ::2].sin(), MATRIX
     )
+
+
+@program()
+def infinities_become_the_largest_numbers_of_their_dtype(torch: Any) -> Any:
+    inf, nan = float("inf"), float("nan")
+    found = []
+    for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int32):
+        values = [3, 0, -1] if dtype == torch.int32 else [nan, inf, -inf, -0.0, 1.5]
+        x = torch.tensor(values, dtype=dtype)
+        found += [
+            x.nan_to_num(),
+            x.nan_to_num(2.0, 7.0),
+            torch.nan_to_num(x[::2], nan, None, -3.0),
+            x[0].nan_to_num(),
+        ]
+    return [t.float() for t in found]
+
+
+@program()
+def only_elements_have_an_address(torch: Any) -> Any:
+    x = torch.arange(12.0).reshape(3, 4)
+    return (
+        x[:0].data_ptr(),
+        torch.empty(0).data_ptr(),
+        x[1].data_ptr() - x.data_ptr(),
+        x.t()[2].data_ptr() - x.data_ptr(),
+    )

@@ -309,3 +309,93 @@ def what_is_no_word_where_one_is_asked_for(torch: Any) -> Any:
         [attempt("must be str, not int", call, 1) for call in words],
         [attempt("", call, 1) for call in combinations],
     ]
+
+
+@program()
+def functions_take_lists_where_methods_take_numbers(torch: Any) -> Any:
+    x = torch.arange(6.0).reshape(2, 3)
+    tuple_wanted = "must be tuple of ints, not int"
+    return (
+        x.flip(0, 1), x.flip((1,)), x.flip(dims=[0]), torch.flip(x, [0]), torch.flip(x, dims=(0, 1)),
+        x.tile(2), x.tile(2, 1), torch.tile(x, (2,)), torch.tile(x, dims=(2, 1)), torch.fliplr(x), torch.flipud(x),
+        attempt(tuple_wanted, torch.flip, x, 0),
+        attempt(tuple_wanted, torch.tile, x, 2),
+    )  # fmt: skip
+
+
+@program()
+def parameters_of_windows_come_in_turn(torch: Any) -> Any:
+    taken = "invalid combination of arguments"
+    return (
+        torch.hamming_window(4), torch.hamming_window(4, True, 0.5), torch.hamming_window(4, periodic=False, alpha=0.5),
+        torch.hamming_window(4, True, 0.5, 0.2), torch.kaiser_window(4), torch.kaiser_window(4, True, 5.0),
+        attempt(taken, lambda: torch.hamming_window(4, alpha=0.5)),
+        attempt(taken, lambda: torch.hamming_window(4, True, beta=0.5)),
+        attempt(taken, lambda: torch.kaiser_window(4, beta=5.0)),
+        attempt("expects a str, but got NoneType", torch.set_float32_matmul_precision, None),
+    )  # fmt: skip
+
+
+@program()
+def what_reductions_and_shifts_refuse(torch: Any) -> Any:
+    empty, whole = torch.zeros(0, 3), torch.ones(2, dtype=torch.int64)
+    dtypes = "only support floating point and complex dtypes"
+    return [
+        attempt("Expected reduction dim to be specified", torch.amax, empty, dim=None),
+        attempt("Expected reduction dim to be specified", torch.amin, empty, dim=None, keepdim=True),
+        torch.amax(torch.ones(2, 3), dim=None),
+        *[attempt(dtypes, f, whole, 5) for f in (torch.std, torch.var, torch.std_mean, torch.var_mean)],
+        attempt("lshift_cpu", lambda: torch.ones(2) << 1),
+        attempt("rshift_cpu", torch.bitwise_right_shift, torch.ones(2), 1),
+        attempt("eps must be non-negative", torch.cosine_similarity, torch.ones(2), torch.ones(2), 0, -1.5),
+        attempt("invalid type: 'int'", torch.ones(2).type, int),
+    ]
+
+
+@program()
+def truth_values_minus_what_is_no_operand(torch: Any) -> Any:
+    x = torch.tensor([True])
+    return [
+        *[attempt("unsupported operand type", lambda v=v: x - v) for v in (None, "a", [1])],
+        *[attempt("Subtraction, the `-` operator", lambda v=v: x - v) for v in (True, 1, x)],
+    ]
+
+
+@program()
+def complex_numbers_and_flags_that_are_refused(torch: Any) -> Any:
+    x, f = torch.ones(2), torch.nn.functional
+    return [
+        attempt("value cannot be converted to type float without overflow", f.threshold, x, 1, 1j),
+        attempt("value cannot be converted to type int without overflow", f.threshold, x.int(), 1j, 1),
+        f.threshold(x, 1 + 0j, 2),
+        attempt("not implemented for 'ComplexFloat'", torch.xlogy, 1j, x),
+        attempt("not implemented for 'ComplexFloat'", torch.special.xlog1py, 1j, x),
+        attempt("argument 'return_inverse' must be bool, not int", torch.unique, x, return_inverse=1),
+        attempt("argument 'return_counts' must be bool", torch.unique_consecutive, x, return_counts=None),
+    ]
+
+
+@program(warns="torch.range is deprecated")
+def ranges_with_their_end(torch: Any) -> Any:
+    complexes = "value cannot be converted to type double without overflow"
+    return [
+        torch.range(0.5, 3, dtype=torch.int64),
+        torch.range(0.5, 3, 0.5),
+        attempt(complexes, torch.range, 1j, 2),
+        attempt(
+            "range_cpu.* not implemented for 'ComplexFloat'", torch.range, 2.5, -1, dtype=torch.complex64
+        ),
+        attempt(complexes, torch.histc, torch.ones(2), 2, min=1j),
+    ]
+
+
+@program()
+def distances_and_losses_of_several_dtypes(torch: Any) -> Any:
+    x, counts, f = torch.tensor([0.5, 2.0]), torch.tensor([1, 3]), torch.nn.functional
+    return [
+        attempt("Subtraction, the `-` operator", torch.dist, x, x.bool()),
+        torch.dist(x, counts),
+        f.poisson_nll_loss(x.half(), counts, full=True),
+        f.poisson_nll_loss(x, counts, log_input=False, full=True),
+        attempt("takes 1 positional argument but 2 were given", torch.as_tensor, [1], torch.float32),
+    ]

@@ -239,3 +239,24 @@ def masked_fill_gives_rows(torch: Any) -> Any:
     rows, columns = torch.ones(4, 3), torch.ones(3, 4).t()
     masks, numbers = (rows > 0, columns > 0, torch.tensor(True)), (1.0, torch.tensor(1.0))
     return [x.masked_fill(mask, n).stride() for x in (rows, columns) for mask in masks for n in numbers]
+
+
+@program()
+def rows_of_sparse_elements(torch: Any) -> Any:
+    to_starts, to_rows = torch._convert_indices_from_coo_to_csr, torch._convert_indices_from_csr_to_coo
+    rows, starts = torch.tensor([0, 0, 1, 3]), torch.tensor([[0, 2, 3], [0, 1, 3]])
+    columns = torch.tensor([[1, 0, 2], [0, 1, 1]])
+    return (
+        to_starts(rows, 5),
+        to_starts(rows, size=4, out_int32=True),
+        to_starts(torch.tensor([], dtype=torch.int32), 3),
+        to_rows(starts[0], columns[0]),
+        to_rows(starts[0], columns[0], transpose=True, out_int32=True),
+        to_rows(starts, columns),
+        to_rows(starts.expand(2, 2, 3), columns.expand(2, 2, 3), transpose=True),
+        to_rows(torch.tensor([0, 0]), torch.tensor([], dtype=torch.int64)),
+        attempt("not implemented for 'Float'", to_starts, rows.float(), 3),
+        attempt("not implemented for 'Float'", to_rows, starts.float(), columns),
+        attempt("Input is supposed to be a vector, but got 2 dim", to_starts, starts, 3),
+        torch._segment_reduce is torch.segment_reduce,
+    )

@@ -154,3 +154,17 @@ def dropout_with_bad_probability(torch: Any) -> Any:
 def functional_activations(torch: Any) -> Any:
     f = torch.nn.functional
     return [derivatives(torch, g, LOGITS) for g in (f.relu, torch.sigmoid, torch.tanh)]
+
+
+@program(warns="deprecated")
+def reductions_as_they_were_said_once(torch: Any) -> Any:
+    f, x, y = torch.nn.functional, torch.tensor([1.0, 2.0]), torch.tensor([0.5, 0.0])
+    old = torch.nn._reduction
+    return [
+        f.mse_loss(x, y, reduction="elementwise_mean"),
+        torch.nn.L1Loss(size_average=False).reduction,
+        [old.get_enum(name) for name in ("none", "mean", "elementwise_mean", "sum")],
+        [old.legacy_get_enum(a, b) for a in (None, True, False) for b in (None, True, False)],
+        old.legacy_get_string(False, None, emit_warning=False),
+        attempt("not a valid value for reduction", old.get_enum, "most"),
+    ]

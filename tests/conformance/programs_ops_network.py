@@ -200,6 +200,17 @@ def attention_in_one_node(torch: Any) -> Any:
 
 
 @program()
+def attention_keeps_its_result(torch: Any) -> Any:
+    q, k, v = (heads(torch, 1, 2, n, 4).requires_grad_() for n in (2, 3, 3))
+    out = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+    kept = [
+        getattr(out.grad_fn, f"_saved_{name}") for name in ("output", "query", "key", "value", "attn_mask")
+    ]
+    out.mul_(2)
+    return kept, attempt("has been modified by an inplace operation", torch.autograd.grad, out.sum(), q)
+
+
+@program()
 def attention_of_three_dimensions(torch: Any) -> Any:
     f = torch.nn.functional.scaled_dot_product_attention
     data = [heads(torch, 2, n, m).tolist() for n, m in ((2, 3), (4, 3), (4, 2))]

@@ -429,3 +429,15 @@ def searchsorted_errors(torch: Any) -> Any:
         attempt("index out of range", torch.searchsorted, rows, rows, sorter=torch.tensor([0, 2])),
         attempt("must be 1 dimension", torch.bucketize, rows, table),
     )
+
+
+@program()
+def numbers_are_searched_for_in_a_common_dtype(torch: Any) -> Any:
+    seen = []
+    for rows in (torch.bool, torch.uint8, torch.float32, torch.complex64):
+        for values in (torch.bool, torch.int64, torch.float16, torch.complex128):
+            numbers = torch.ones(2, dtype=values)
+            words = '"searchsorted_out_cpu" not implemented for'
+            seen.append(attempt(words, torch.bucketize, numbers, torch.ones(2, dtype=rows)))
+            seen.append(attempt(words, torch.searchsorted, torch.ones(2, dtype=rows), numbers))
+    return seen

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import importlib
 import io
 import pickle
+from collections import OrderedDict
 from typing import Any
 
 from .harness import program
@@ -376,3 +378,98 @@ def through_a_step_of_adam(torch: Any) -> Any:
         (w * w).sum().backward()
         results.append((x.grad, lr.grad, w.detach(), w.grad_fn.name()))
     return results
+
+
+@program()
+def what_is_kept_of_steps_in_its_order(torch: Any) -> Any:
+    kept = {}
+    for name in ("ASGD", "NAdam", "RAdam", "Rprop", "Adagrad", "Adadelta", "Adamax", "RMSprop", "Adam"):
+        o = getattr(torch.optim, name)([moved(torch)])
+        o.step()
+        kept[name] = [list(state) for state in o.state.values()]
+    return kept
+
+
+@program()
+def a_wrapper_that_makes_its_own_tables_of_hooks(torch: Any) -> Any:
+    """Some that people have written call no `__init__` of Optimizer, and know its tables by name."""
+
+    class Wrapper(torch.optim.Optimizer):
+        def __init__(self, inner: Any) -> None:
+            for when in ("step_pre", "step_post", "state_dict_pre", "state_dict_post"):
+                setattr(self, f"_optimizer_{when}_hooks", OrderedDict())
+            for when in ("pre", "post"):
+                setattr(self, f"_optimizer_load_state_dict_{when}_hooks", OrderedDict())
+            self.inner, self.defaults = inner, inner.defaults
+            self.param_groups, self.state = inner.param_groups, inner.state
+
+        def step(self, closure: Any = None) -> Any:
+            return self.inner.step(closure)
+
+    p, seen = moved(torch), []
+    o = Wrapper(torch.optim.SGD([p], 0.5, 0.9))
+    o._optimizer_step_pre_hooks[0] = lambda *args: seen.append("before")
+    o.register_step_post_hook(lambda *args: seen.append("after"))
+    o.step()
+    o.load_state_dict(o.state_dict())
+    return seen, p, o.state_dict()
+
+
+@program(warns="Use _accelerator_graph_capture_health_check")
+def an_object_that_wraps_an_optimiser(torch: Any) -> Any:
+    seen: list[Any] = []
+
+    class Slower(torch.optim.Optimizer):  # type: ignore[misc]
+        def __init__(self, inner: Any) -> None:
+            self._optimizer_step_pre_hooks: dict[int, Any] = {0: lambda *_: seen.append("before")}
+            self._optimizer_step_post_hooks: dict[int, Any] = {0: lambda *_: seen.append("after")}
+            self._patch_step_function()
+            self.inner, self.defaults = inner, inner.defaults
+
+        @property
+        def param_groups(self) -> Any:
+            return self.inner.param_groups
+
+        def step(self, closure: Any = None) -> Any:
+            self._cuda_graph_capture_health_check()
+            self._accelerator_graph_capture_health_check()
+            seen.append("step")
+            return self.inner.step(closure)
+
+    x = torch.tensor([1.0], requires_grad=True)
+    optimizer = Slower(torch.optim.SGD([x], lr=0.5))
+    x.square().sum().backward()
+    optimizer.step()
+    return x, seen
+
+
+@program()
+def a_step_that_a_class_gets_later_has_hooks(torch: Any) -> Any:
+    seen: list[Any] = []
+    still = type("Still", (torch.optim.Optimizer,), {})
+    still.step = torch.optim.Optimizer.profile_hook_step(lambda self: seen.append("step"))  # type: ignore[attr-defined]
+    optimizer = still([torch.ones(1)], {})
+    optimizer.register_step_pre_hook(lambda *_: seen.append("before"))
+    optimizer.register_step_post_hook(lambda *_: seen.append("after"))
+    optimizer.step()
+    return seen[0], seen[-1], seen.count("step")
+
+
+@program()
+def the_search_of_lbfgs_by_its_own_name(torch: Any) -> Any:
+    """Optimisers of other packages call it."""
+
+    def look(x: Any, t: float, d: Any) -> Any:
+        at = (x + t * d).requires_grad_()
+        loss = ((at - 1) ** 2).sum() + (at**4).sum()
+        (grad,) = torch.autograd.grad(loss, at)
+        return loss.item(), grad
+
+    x = torch.tensor([2.0, -1.0], dtype=torch.float64)
+    loss, grad = look(x, 0.0, x)
+    found = []
+    for more in ({}, {"c2": 0.1}, {"max_ls": 2}, {"c1": 0.5, "tolerance_change": 1e-3}):
+        search = importlib.import_module(f"{torch.__name__}.optim.lbfgs")._strong_wolfe
+        new, slope, step, calls = search(look, x, 1.0, -grad, loss, grad, grad.dot(-grad), **more)
+        found.append((round(new, 6), slope, round(float(step), 6), calls))
+    return found

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import warnings
 from typing import Any
 
 from tests.conformance.harness import attempt, program
@@ -236,3 +239,104 @@ def a_block_inside_an_unpack_hook(torch: Any) -> Any:
         x.square().backward()
         counts.append(len(seen))
     return counts
+
+
+@program()
+def a_hook_that_unpacking_registers_on_its_node_is_called(torch: Any) -> Any:
+    log = []
+
+    def unpack(saved: Any) -> Any:
+        node = torch._C._current_autograd_node()
+
+        def hook(inputs: Any, _: Any) -> Any:
+            log.append((node.name(), [i if i is None else i.clone() for i in inputs]))
+            return tuple(i if i is None else 10 * i for i in inputs)
+
+        node.register_hook(hook)
+        return saved
+
+    found = []
+    functions = (
+        torch.exp,
+        torch.sigmoid,
+        lambda x: x * x.detach(),
+        lambda x: x**3,
+        lambda x: torch.cat([x, x.sin()]),
+    )
+    for function in functions:
+        for several in (False, True):
+            x = leaf(torch)
+            with torch.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+                y = function(x.clone())
+            if several:  # another way into the engine
+                found.append(torch.autograd.grad(y.sum() * 2, [x], create_graph=True))
+            else:
+                (y.sum() * 2).backward()
+                found.append(x.grad)
+    return found, log
+
+
+@program()
+def a_warning_of_anomaly_mode_that_is_an_error_is_written_to_stderr(torch: Any) -> Any:
+    x = leaf(torch)
+    written = io.StringIO()
+    with contextlib.redirect_stderr(written), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with torch.autograd.detect_anomaly():
+            y = x + 1
+            z = y**2
+            y += 1
+            warnings.simplefilter("error")
+            error = attempt("modified by an inplace operation", lambda: z.sum().backward())
+    return error, "Error detected in PowBackward0" in written.getvalue()
+
+
+def _functions(torch: Any) -> list[Any]:
+    f = torch.nn.functional
+    return [
+        lambda a, b: a * b,
+        lambda a, b: a / b,
+        lambda a, b: a**b,
+        lambda a, b: a @ b,
+        lambda a, b: torch.bmm(a[None], b[None]),
+        lambda a, b: torch.mv(a, b[0]),
+        lambda a, b: torch.dot(a[0], b[0]),
+        lambda a, b: torch.outer(a[0], b[0]),
+        lambda a, b: torch.baddbmm(a[None], a[None], b[None]),
+        torch.atan2,
+        torch.maximum,
+        torch.hypot,
+        torch.fmod,
+        torch.xlogy,
+        torch.logaddexp,
+        torch.cdist,
+        lambda a, b: torch.lerp(a, b, a / 2),
+        lambda a, b: torch.addcdiv(a, a * 2, b),
+        lambda a, b: a.clamp(b, b + 1),
+        lambda a, b: torch.cummax(a, 0)[0],
+        lambda a, b: torch.prelu(a, b[0]),
+        lambda a, b: f.linear(a, b, b[0]),
+        f.mse_loss,
+        f.smooth_l1_loss,
+        f.binary_cross_entropy_with_logits,
+        lambda a, b: f.conv1d(a[None], b[:, :, None]),
+    ]
+
+
+@program()
+def values_go_through_hooks_by_the_alphabet_of_their_names(torch: Any) -> Any:
+    found = []
+    for function in _functions(torch):
+        a = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+        b = torch.tensor([[5.0, 6.0], [7.0, 9.0]], requires_grad=True)
+        seen: list[Any] = []
+
+        def note(x: Any, seen: list[Any] = seen) -> Any:
+            seen.append(round(float(x.detach().double().sum()), 2))
+            return x
+
+        with torch.autograd.graph.saved_tensors_hooks(note, note):
+            y = function(a, b)
+        y.sum().backward()
+        found.append((seen, a.grad, b.grad))
+    return found

@@ -249,3 +249,23 @@ def a_state_that_is_detached_in_every_turn(torch: Any) -> Any:
         grads.append(grad)
         state.detach_()
     return grads, state, state._version
+
+
+@program()
+def saved_whole_numbers_are_shown_unsigned(torch: Any) -> Any:
+    x = torch.ones(2, 3, requires_grad=True)
+    logs, targets = torch.ones(2, 3, requires_grad=True), torch.tensor([0, 1])
+    nodes = (
+        x.tril(-1).grad_fn,
+        x.diagonal(-1).grad_fn,
+        x[-1].grad_fn,
+        x.roll(-1).grad_fn,
+        x.rot90(-1).grad_fn,
+        torch.nn.functional.pad(x, (-1, 1)).grad_fn,
+        torch.nn.functional.nll_loss(logs, targets).grad_fn,
+        torch.nn.functional.embedding(targets, x).grad_fn,
+    )
+    names = ("diagonal", "offset", "index", "shifts", "k", "pad", "ignore_index", "padding_idx")
+    clamped = x.clamp(-1, 2).grad_fn
+    values = [getattr(node, f"_saved_{name}") for node, name in zip(nodes, names, strict=True)]
+    return values, clamped._saved_min, (x**-1).grad_fn._saved_exponent

@@ -222,3 +222,32 @@ def second_backward_through_assignment(torch: Any) -> Any:
 def item_deletion(torch: Any) -> Any:
     x = torch.ones(3)
     return attempt("does not support deleting items", operator.delitem, x, 0), x
+
+
+@program()
+def indices_beyond_64_bits_and_of_single_numbers(torch: Any) -> Any:
+    x, number = torch.ones(2, 3), torch.tensor(3.0)
+    overflow = "Overflow when unpacking long long"
+    return [
+        *[attempt(overflow, lambda t=t, i=i: t[i]) for t in (x, number) for i in (2**63, -(2**70))],
+        attempt("invalid index of a 0-dim tensor", lambda: number[0]),
+        attempt("index -1 is out of bounds for dimension 0 with size 0", lambda: number[-1]),
+        attempt("step must be greater than zero", lambda: number[::-1]),
+        attempt("cannot be applied to a 0-dim tensor", lambda: number[1:]),
+        attempt("index is out of bounds for dimension with size 0", lambda: torch.zeros(0, 3)[[0]]),
+        attempt("index is out of bounds for dimension with size 0", lambda: torch.zeros(2, 0)[0, [1]]),
+        attempt("shape mismatch: value tensor of shape .4.", x.__setitem__, torch.tensor([5]), torch.ones(4)),
+        attempt("INDICES element is out of DATA bounds", torch.index_select, x, 1, torch.tensor([5])),
+        attempt("index out of range in self", torch.index_select, x, 0, torch.tensor([5])),
+        attempt("same scalar type", torch.index_add, x[0], 0, torch.tensor([0, 1]), torch.tensor(1)),
+    ]
+
+
+@program()
+def nothing_is_written_where_false_is_the_index(torch: Any) -> Any:
+    w = torch.ones(2, 3, requires_grad=True)
+    x = w * 2
+    x[False] = torch.ones(4)
+    x[False] = 7.0
+    (x * x).sum().backward()
+    return x, w.grad, attempt("can't assign a str", x.__setitem__, False, "a")

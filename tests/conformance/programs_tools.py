@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import pickle
 import warnings
 from collections import OrderedDict
 from typing import Any
@@ -417,6 +419,25 @@ def functions_on_lists_of_tensors(torch: Any) -> Any:
 
 
 @program()
+def functions_on_lists_by_keyword(torch: Any) -> Any:
+    a, b = [torch.tensor([1.0, 2.0]), torch.tensor([3.0])], [torch.tensor([0.5, 4.0]), torch.tensor([2.0])]
+    found = [
+        torch._foreach_lerp(a, tensors1=b, weight=0.25),
+        torch._foreach_lerp(a, b, weights=a),
+        torch._foreach_add(a, scalar=2),
+        torch._foreach_mul(a, scalars=[2.0, 3.0]),
+        torch._foreach_sub(a, other=b, alpha=2),
+        torch._foreach_pow(a, exponent=2),
+        torch._foreach_addcmul(a, tensor1=b, tensor2=b, value=3),
+        torch._foreach_addcdiv(a, b, b, scalars=[1.0, 2.0]),
+    ]
+    largest, smallest = [[t.clone() for t in a] for _ in "ab"]
+    torch._foreach_maximum_(largest, b)
+    torch._foreach_minimum_(smallest, other=b)
+    return found, largest, smallest
+
+
+@program()
 def gradients_and_errors_of_functions_on_lists(torch: Any) -> Any:
     a = [torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)]
     out = torch._foreach_mul(torch._foreach_exp(a), [2.0, 3.0])
@@ -489,3 +510,28 @@ def modes_as_the_inside_tells_them(torch: Any) -> Any:
 def resize_out_of_place(torch: Any) -> Any:
     x = torch.ones(2, 3, requires_grad=True)
     return x.resize(3, 2), x.resize_as(torch.ones(6)), attempt("can only change the shape", x.resize, 4, 2)
+
+
+class Echo:
+    """A hook that files can hold."""
+
+    def __repr__(self) -> str:
+        return "an echo"
+
+    def __call__(self, g: Any) -> Any:
+        return g
+
+
+@program(warns="backward hook an echo on tensor will not be serialized")
+def hooks_on_tensors_in_files(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    x.register_hook(Echo())
+    found = pickle.loads(pickle.dumps(x))
+    torch.save(x, io.BytesIO())
+    parameter = torch.nn.Parameter(torch.ones(2))
+    parameter.register_hook(Echo())
+    torch.save(parameter, io.BytesIO())
+    quiet = torch.ones(2, requires_grad=True)
+    quiet.register_hook(torch.utils.hooks.unserializable_hook(lambda g: g))
+    torch.save(quiet, io.BytesIO())
+    return found, not found._backward_hooks

@@ -184,7 +184,7 @@ def test_a_pickle_keeps_values_flags_and_attributes(x, protocol):
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float16", "float64", "complex64"])
 def test_a_pickle_keeps_dtype_and_shape(dtype):
-    t = rg.Tensor(np.ones((2, 0, 3), dtype))
+    t = rg.Tensor(np.ones((2, 0, 3), dtype), share=True)
     back = pickle.loads(pickle.dumps(t))
     assert (back.dtype, back.shape) == (t.dtype, t.shape)
 
@@ -261,7 +261,8 @@ def test_unrelated_subclasses_do_not_mix():
 def test_a_subclass_shares_the_place_in_the_graph(x):
     y = x * 2
     s = y.as_subclass(Length)
-    assert s.grad_fn is y.grad_fn
+    assert type(s.grad_fn).__name__ == "AliasBackward0"
+    assert s.grad_fn.next_functions[0][0] is y.grad_fn
     s.sum().backward()
     assert x.grad.tolist() == [2.0, 2.0]
 

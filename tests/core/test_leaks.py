@@ -25,7 +25,7 @@ def no_collector() -> Iterator[None]:
 
 
 def leaf(values: Any = (0.3, 0.6)) -> Any:
-    return rg.Tensor(np.asarray(values, float)).requires_grad_()
+    return rg.Tensor(np.asarray(values, float), share=True).requires_grad_()
 
 
 def living() -> int:
@@ -194,7 +194,7 @@ def test_a_gradient_edge_keeps_the_node_not_the_tensor():
     tensor = weakref.ref(y)
     del y
     assert tensor() is None
-    rg.autograd.backward([edge], [rg.Tensor(np.ones(2))])
+    rg.autograd.backward([edge], [rg.Tensor(np.ones(2), share=True)])
     assert x.grad.tolist() == [2.0, 2.0]
 
 

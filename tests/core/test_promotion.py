@@ -49,7 +49,7 @@ def compare(torch: Any, ours: Any, theirs: Any, pairs: Any) -> None:
 
 def operand(lib: Any, dtype: str, shape: tuple[int, ...]) -> Any:
     array = np.ones(shape, dtype)
-    return rg.Tensor(array) if lib is rg else lib.from_numpy(array)
+    return rg.Tensor(array, share=True) if lib is rg else lib.from_numpy(array)
 
 
 @pytest.mark.parametrize("name", ["promote_types", "can_cast"])
@@ -140,7 +140,7 @@ def test_functions_of_one_tensor(torch, name):
     "pair", [("float32", "float64"), ("float16", "float32"), ("float32", "complex64")], ids=str
 )
 def test_gradients_come_back_in_the_operands_dtype(pair):
-    a, b = (rg.Tensor(np.ones(2, d)).requires_grad_() for d in pair)
+    a, b = (rg.Tensor(np.ones(2, d), share=True).requires_grad_() for d in pair)
     c = a * b
     c.sum().abs().backward()
     assert (a.grad.dtype, b.grad.dtype) == (a.dtype, b.dtype)

@@ -21,12 +21,12 @@ def x() -> Any:
 
 def test_a_tensor_holds_the_array_it_was_made_from():
     array = np.ones((2, 3))
-    assert rg.Tensor(array).array is array
+    assert rg.Tensor(array, share=True).array is array
 
 
 def test_an_array_is_shared_not_copied():
     array = np.zeros(3)
-    t = rg.Tensor(array)
+    t = rg.Tensor(array, share=True)
     array[0] = 5.0
     assert t.tolist() == [5.0, 0.0, 0.0]
     assert t.numpy() is array
@@ -42,8 +42,22 @@ def test_the_old_constructor_makes_floats(made, shape):
     assert made().dtype == rg.float32
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int64", "uint8", "bool"])
+def test_the_old_constructor_makes_floats_of_arrays(dtype):
+    array = np.ones((2, 3), dtype)
+    made = rg.Tensor(array)
+    array[0] = 0
+    assert made.dtype == rg.float32
+    assert made.tolist() == [[1.0] * 3] * 2
+
+
+def test_the_old_constructor_holds_an_array_of_the_default_dtype():
+    array = np.zeros(3, "float32")
+    assert rg.Tensor(array).array is array
+
+
 def test_what_a_tensor_says_about_itself():
-    t = rg.Tensor(np.zeros((2, 3), "float32").T)
+    t = rg.Tensor(np.zeros((2, 3), "float32").T, share=True)
     assert (t.shape, t.ndim, t.dim(), t.size(), t.size(-1)) == ((3, 2), 2, 2, (3, 2), 2)
     assert (t.dtype, t.itemsize, t.element_size(), t.nbytes) == (rg.float32, 4, 4, 24)
     assert (t.numel(), t.nelement(), t.stride(), t.stride(0)) == (6, 6, (1, 3), 1)
@@ -58,7 +72,7 @@ def test_what_a_tensor_says_about_itself():
 
 
 def test_a_shape_counts_and_prints_like_pytorchs():
-    shape = rg.Tensor(np.zeros((2, 3))).shape
+    shape = rg.Tensor(np.zeros((2, 3)), share=True).shape
     assert repr(shape) == "torch.Size([2, 3])"
     assert shape.numel() == 6
     assert repr(shape[1:]) == "torch.Size([3])"
@@ -83,7 +97,7 @@ def test_constants_are_leaves_without_gradient():
 
 @pytest.mark.parametrize("dtype", ["int64", "bool", "uint8"])
 def test_only_floating_and_complex_tensors_can_require_a_gradient(dtype):
-    t = rg.Tensor(np.ones(2, dtype))
+    t = rg.Tensor(np.ones(2, dtype), share=True)
     with pytest.raises(RuntimeError, match="floating point"):
         t.requires_grad_()
     with pytest.raises(RuntimeError, match="floating point"):
@@ -93,7 +107,7 @@ def test_only_floating_and_complex_tensors_can_require_a_gradient(dtype):
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
 def test_they_can(dtype):
-    assert rg.Tensor(np.ones(2, dtype)).requires_grad_().requires_grad
+    assert rg.Tensor(np.ones(2, dtype), share=True).requires_grad_().requires_grad
 
 
 def test_a_leafs_flag_can_be_taken_back(x):
@@ -261,7 +275,7 @@ def test_data_can_be_replaced(x):
     [
         (1, TypeError, "Variable data has to be a tensor, but got int"),
         (np.ones(2), TypeError, "Variable data has to be a tensor"),
-        (rg.Tensor(np.ones(2, int)), RuntimeError, "must be floating point or complex dtype"),
+        (rg.Tensor(np.ones(2, int), share=True), RuntimeError, "must be floating point or complex dtype"),
     ],
     ids=["number", "array", "integers"],
 )
@@ -360,3 +374,91 @@ def test_inference_tensors_stay_out_of_graphs(x):
 def test_a_property_cannot_be_deleted(name):
     with pytest.raises(AttributeError, match=name):
         delattr(rg.ones(2), name)
+
+
+# -- what has no end -------------------------------------------------------------------------------
+
+ENDLESS = {
+    "tensor": lambda nested: rg.tensor(nested),
+    "Tensor": lambda nested: rg.Tensor(nested),
+    "as_tensor": lambda nested: rg.as_tensor((nested,)),
+    "new_tensor": lambda nested: rg.ones(1).new_tensor(nested),
+    "index": lambda nested: rg.ones(3, 3)[nested, nested],
+    "concatenate": lambda nested: np.concatenate([rg.ones(1), nested]),
+    "np.add": lambda nested: np.add(rg.ones(1), nested),
+    "vmap": lambda nested: rg.vmap(lambda x: x)(nested),
+    "result of vmap": lambda nested: rg.vmap(lambda x: nested)(rg.ones(3)),
+    "grad": lambda nested: rg.func.grad(lambda x: x.sum())(nested),
+    "jvp": lambda nested: rg.func.jvp(lambda x: x, (nested,), (nested,)),
+    "pytree": lambda nested: rg.utils._pytree.tree_flatten(nested),
+}
+
+
+def inside_of_itself():
+    found: list[Any] = [rg.ones(1)]
+    found.append(found)
+    return found
+
+
+def a_chain_of_lists():
+    found: Any = 1.0
+    for _ in range(5000):  # few enough for Python to free it, more than an interpreter calls deep
+        found = [found]
+    return found
+
+
+@pytest.mark.parametrize("make", [inside_of_itself, a_chain_of_lists])
+@pytest.mark.parametrize("call", ENDLESS.values(), ids=ENDLESS)
+def test_nested_lists_without_an_end_are_refused(call, make):
+    with pytest.raises((RecursionError, ValueError), match="recursion depth|too many dimensions"):
+        call(make())
+
+
+def test_a_list_inside_of_itself_is_no_operand_of_autocast():
+    with rg.autocast("cpu", rg.bfloat16), pytest.raises((RecursionError, TypeError)):
+        rg.cat([rg.ones(1), inside_of_itself()])
+
+
+@pytest.mark.parametrize("dtype", ["M8[D]", "m8[s]", "U3", "O", "V7", "longdouble"])
+def test_arrays_that_no_tensor_holds_are_no_operands(dtype):
+    array = np.zeros(3, dtype)
+    with pytest.raises(TypeError, match="can't convert np.ndarray"):
+        rg.ones(3) + array
+    with pytest.raises(TypeError, match="can't convert np.ndarray"):
+        rg.ones(()) + array
+    with pytest.raises(TypeError, match="can't convert np.ndarray"):
+        rg.ones(3)[:] = array
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.str_("a"),
+        np.bytes_(b"a"),
+        np.datetime64("2020", "ns"),
+        np.timedelta64(3, "s"),
+        np.zeros(1, "i4,f4")[0],
+    ],
+)
+def test_what_numpy_takes_out_of_such_an_array_is_no_number(value):
+    x = rg.ones(2, 3)
+    for call in (
+        *(lambda: x + value, lambda: value - x, lambda: x**value, lambda: x < value, lambda: value @ x),
+        *(lambda: rg.add(x, value), lambda: rg.maximum(x, value), lambda: rg.where(x > 0, x, value)),
+        *(lambda: x.masked_fill(x > 0, value), lambda: x.clamp(value)),
+    ):
+        with pytest.raises(TypeError) as caught:
+            call()
+        assert "ufunc" not in str(caught.value)
+
+
+def test_a_number_of_80_bits_is_a_number():
+    x = rg.ones(2)
+    for y in (x * np.longdouble(2), np.longdouble(2) * x, 1 + x.clamp(np.longdouble(0), np.longdouble(1))):
+        assert y.dtype is rg.float32
+        assert y.tolist() == [2.0, 2.0]
+
+
+def test_records_are_no_matrix():
+    with pytest.raises(TypeError, match="no tensor holds such elements"):
+        rg.ones(2, 3) @ np.zeros(3, "i4,f4")

@@ -473,3 +473,9 @@ def test_workers_killed_at_any_time_leave_nothing():
         del iterator, loader
         gc.collect()
         assert segments() == []
+
+
+def test_workers_read_at_least_one_batch_ahead():
+    loader = DataLoader(range(3), num_workers=1, prefetch_factor=0)
+    with pytest.raises(AssertionError, match="prefetch_factor must be greater than 0"):
+        iter(loader)

@@ -16,19 +16,19 @@ from tests.ops.checks import differentiable, some
 
 def run(case: Any, sample: Any, arrays: list[Any], where: str) -> tuple[list[Any], list[Any], list[Any]]:
     """Results, gradients and gradients of gradients as NumPy arrays."""
-    inputs = [rg.Tensor(a).to(where).detach().requires_grad_() for a in arrays]
+    inputs = [rg.Tensor(a, share=True).to(where).detach().requires_grad_() for a in arrays]
     args = [moved(a, where) for a in sample.args]
     kwargs = {k: moved(v, where) for k, v in sample.kwargs.items()}
     found = (case.call or _function(case.name))(*inputs, *args, **kwargs)
     outs = [t for t in differentiable(found) if t.requires_grad]
     if not outs:
         return [t.cpu().numpy() for t in differentiable(found)], [], []
-    gs = [rg.Tensor(g).to(where) for g in some([o.detach().cpu().array for o in outs], 3)]
+    gs = [rg.Tensor(g, share=True).to(where) for g in some([o.detach().cpu().array for o in outs], 3)]
     first = rg.autograd.grad(outs, inputs, gs, create_graph=True, allow_unused=True)
     again = [f for f in first if f is not None and f.requires_grad]
     more: list[Any] = []
     if again:
-        hs = [rg.Tensor(h).to(where) for h in some([f.detach().cpu().array for f in again], 4)]
+        hs = [rg.Tensor(h, share=True).to(where) for h in some([f.detach().cpu().array for f in again], 4)]
         more = list(rg.autograd.grad(again, inputs, hs, allow_unused=True))
     return [host(o) for o in outs], [host(f) for f in first], [host(m) for m in more]
 
@@ -41,7 +41,7 @@ def _function(path: str) -> Any:
 
 
 def moved(value: Any, where: str) -> Any:
-    return rg.Tensor(value).to(where) if isinstance(value, np.ndarray) else value
+    return rg.Tensor(value, share=True).to(where) if isinstance(value, np.ndarray) else value
 
 
 def host(t: Any) -> Any:

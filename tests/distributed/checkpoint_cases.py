@@ -56,6 +56,32 @@ class Program:
         return {"model": self.model, "optimizer": self.optimizer, "schedule": self.schedule}
 
 
+@case
+def states_by_name(rank, size):
+    """The state of a model and its optimiser, alike with and without DDP, and from the first rank to all."""
+    from retrograd.distributed.checkpoint.state_dict import StateDictOptions, get_state_dict, set_state_dict
+
+    model = mlp(width=4)
+    ddp = DDP(model)
+    optimizer = optim.Adam(ddp.parameters(), lr=0.02)
+    ddp(inputs(size, 2, 4)[rank]).pow(2).mean().backward()
+    optimizer.step()
+    of_model, of_optimizer = get_state_dict(ddp, optimizer)
+    assert list(of_model) == list(model.state_dict())
+    assert set(of_optimizer["state"]) == {name for name, _ in model.named_parameters()}
+    options = StateDictOptions(full_state_dict=True, cpu_offload=True)
+    whole = get_state_dict(ddp, optimizer, options=options)
+    assert (whole == ({}, {})) is (rank != 0)
+    other = DDP(mlp(width=4))
+    fresh = optim.Adam(other.parameters())
+    options = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
+    set_state_dict(other, fresh, model_state_dict=whole[0], optim_state_dict=whole[1], options=options)
+    assert fresh.param_groups[0]["lr"] == 0.02
+    for a, b in zip(model.parameters(), other.parameters(), strict=True):
+        assert rg.equal(a, b)
+        assert rg.equal(optimizer.state[a]["exp_avg"], fresh.state[b]["exp_avg"])
+
+
 def begin(folder):
     """Runs some steps, saves, runs on, and writes down where that led. On every rank."""
     rank, size = dist.get_rank(), dist.get_world_size()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -312,6 +313,11 @@ def coalesced(rank: int, count: int) -> None:
     dist.all_reduce_coalesced(tensors)
     assert tensors[0].tolist() == [sum(range(count))] * 3
     assert tensors[1][0, 0] == sum(range(1, count + 1))
+    mixed = [rg.ones(2), rg.full((2,), 1 + 1j)]
+    assert dist.all_reduce_coalesced(mixed, async_op=True).then(lambda done: len(done.value())).wait() == 2
+    assert (mixed[0].tolist(), mixed[1].tolist()) == ([count] * 2, [count * (1 + 1j)] * 2)
+    with pytest.raises(ValueError, match="different dtypes"):
+        dist.all_reduce_coalesced([rg.ones(2), rg.ones(2, dtype=rg.int64)])
     outs = [[rg.empty(2), rg.empty(3)] for _ in range(count)]
     dist.all_gather_coalesced(outs, [rg.full((2,), float(rank)), rg.full((3,), float(-rank))])
     assert [(a.tolist(), b.tolist()) for a, b in outs] == [
@@ -344,9 +350,24 @@ def groups(rank: int, count: int) -> None:
     else:
         assert last_two == dist.GroupMember.NON_GROUP_MEMBER
         with pytest.warns(UserWarning, match="which does not belong to the given group"):
+            assert dist.broadcast(rg.ones(1), 0, group=last_two) is None
+        with pytest.warns(UserWarning, match="which does not belong to the given group"):
             assert dist.all_reduce(x, group=last_two) is None
+        with pytest.warns(UserWarning, match="which does not belong to the given group"):
+            dist.gather_object(rank, None, count - 1, group=last_two)
+        assert dist.get_process_group_ranks(last_two) == [count - 2, count - 1]
+        assert dist.get_global_rank(last_two, 0) == count - 2
+        assert dist.get_rank(last_two) == dist.get_world_size(last_two) == -1
+        for refused in (dist.get_backend, lambda group: dist.send(x, count - 1, group=group)):
+            with pytest.raises(ValueError, match="Invalid process group"):
+                refused(last_two)
+    for other in (3, "model", dist.group):  # a mistake is no group that this rank is not in
+        with pytest.raises(ValueError, match="is not initialized in the world group map"):
+            dist.all_reduce(x, group=other)
+        with pytest.raises(ValueError, match="is not registered"):
+            dist.get_rank(other)
         with pytest.raises(ValueError, match="Invalid process group"):
-            dist.get_backend(last_two)
+            dist.destroy_process_group(other)
     own, every = dist.new_subgroups(1)
     assert dist.get_process_group_ranks(own) == [rank]
     assert len(every) == count
@@ -484,6 +505,83 @@ def barriers(rank: int, count: int) -> None:
     dist.barrier(async_op=True).wait()
 
 
+@case("a rank that does not come to a monitored barrier")
+def missed_barrier(rank: int, count: int) -> None:
+    late, soon = count - 1, timedelta(seconds=0.5)
+    if rank == 0:
+        with pytest.raises(
+            RuntimeError, match=rf"Rank {late} failed to pass monitoredBarrier(.|\n)*rank {late} is at"
+        ):
+            dist.monitored_barrier(timeout=soon)
+        with pytest.raises(RuntimeError, match="Rank 0 timed out in monitoredBarrier after 0 ms"):
+            dist.monitored_barrier(timeout=timedelta(0))
+    elif rank != late:
+        with pytest.raises(RuntimeError, match=f"Rank {rank} successfully reached monitoredBarrier"):
+            dist.monitored_barrier(timeout=timedelta(seconds=20))
+    dist.barrier()  # operations of the group go on
+    if rank == late:
+        with pytest.raises(RuntimeError, match="waiting for send/recv from rank 0"):
+            dist.monitored_barrier(timeout=soon)
+    dist.barrier()
+    if rank == 0:
+        others = ", ".join(map(str, range(1, count)))
+        with pytest.raises(RuntimeError, match=f"Ranks {others} failed to pass monitoredBarrier in 100 ms"):
+            dist.monitored_barrier(timeout=0.1, wait_all_ranks=True)
+    dist.barrier()
+    dist.monitored_barrier()  # and so do barriers: what came before has left nothing behind
+    pair = dist.new_group([0, 1])
+    if rank < 2:
+        pair.monitored_barrier(timedelta(seconds=20))
+
+
+@case("operations as methods of a group")
+def methods(rank: int, count: int) -> None:
+    group = dist.distributed_c10d._get_default_group()
+    total = count * (count + 1) / 2
+    group.allreduce([x := rg.full((2,), rank + 1.0)]).wait()
+    assert x.tolist() == [total] * 2
+    options = dist.AllreduceOptions()
+    options.reduceOp, options.timeout = dist.ReduceOp.MAX, timedelta(seconds=30)
+    assert group.allreduce([x := rg.tensor([float(rank)])], options).get_future().wait()[0] is x
+    assert x.item() == count - 1
+    group.allreduce(x := rg.tensor([float(rank)]), dist.ReduceOp.MIN).wait()
+    assert x.item() == 0
+    group.broadcast(x := rg.tensor([float(rank)]), 1).wait()
+    assert x.item() == 1
+    options = dist.BroadcastOptions()
+    options.rootRank = count - 1
+    group.broadcast([x := rg.tensor([float(rank)])], options).wait()
+    assert x.item() == count - 1
+    group.reduce(x := rg.tensor([float(rank)]), 1, dist.ReduceOp.SUM).wait()
+    assert x.item() == (total - count if rank == 1 else rank)
+    rows = [rg.empty(1) for _ in range(count)]
+    group.allgather([rows], [rg.tensor([float(rank)])]).wait()
+    group._allgather_base(whole := rg.empty(count), rg.tensor([float(rank)])).wait()
+    assert rg.cat(rows).tolist() == whole.tolist() == [float(i) for i in range(count)]
+    group.gather([rows] if rank == 0 else [], [rg.tensor([rank + 0.5])], 0).wait()
+    assert rank or rg.cat(rows).tolist() == [i + 0.5 for i in range(count)]
+    group.scatter(
+        x := rg.empty(1), [rg.tensor([i * 2.0]) for i in range(count)] if rank == 0 else [], 0
+    ).wait()
+    assert x.item() == 2 * rank
+    group.reduce_scatter([x], [[rg.tensor([float(i)]) for i in range(count)]]).wait()
+    assert x.item() == count * rank
+    group._reduce_scatter_base(x, rg.arange(float(count))).wait()
+    assert x.item() == count * rank
+    group.alltoall(rows, [rg.tensor([10.0 * rank + i]) for i in range(count)]).wait()
+    group.alltoall_base(whole, rg.arange(float(count)) + 10 * rank, [], []).wait()
+    assert rg.cat(rows).tolist() == whole.tolist() == [10.0 * i + rank for i in range(count)]
+    if rank == 0:
+        group.send([x], 1, 5).wait()
+    elif rank == 1:
+        work = group.recv_anysource([x := rg.empty(1)], 5)
+        work.wait()
+        assert (x.item(), work._source_rank()) == (0, 0)
+    group.barrier().wait()
+    with pytest.raises(ValueError, match="one tensor of each rank"):
+        group.allreduce([x, x])
+
+
 @case("a world that was given back")
 def again(rank: int, count: int) -> None:
     """Stays the last one: the names of groups begin anew."""
@@ -495,3 +593,33 @@ def again(rank: int, count: int) -> None:
     assert (dist.get_rank(), dist.get_world_size(), dist.get_backend()) == (rank, count, "mpi")
     dist.all_reduce(x := rg.ones(2))
     assert x.tolist() == [count, count]
+
+
+@case("a grid of ranks")
+def grid_of_ranks(rank: int, count: int) -> None:
+    if count % 2:
+        return
+    mesh = dist.init_device_mesh("cpu", (2, count // 2), mesh_dim_names=("data", "model"))
+    row, column = divmod(rank, count // 2)
+    assert mesh.get_coordinate() == (row, column)
+    assert (mesh.get_local_rank("data"), mesh.get_local_rank(1)) == (row, column)
+    assert (mesh.shape, mesh.size(), mesh.size(0), mesh.ndim) == ((2, count // 2), count, 2, 2)
+    x = rg.tensor([float(rank)])
+    dist.all_reduce(x, group=mesh.get_group("model"))
+    assert x.item() == sum(range(row * count // 2, (row + 1) * count // 2))
+    part = mesh["data"]
+    assert part.mesh.tolist() == [column, column + count // 2]
+    assert dist.get_process_group_ranks(part.get_group()) == part.mesh.tolist()
+    assert mesh["model", "data"].mesh.tolist() == mesh.mesh.t().tolist()
+    assert repr(part) == "DeviceMesh((data=2), 'cpu')"
+    with pytest.raises(RuntimeError, match="mesh_dim"):
+        mesh.get_group()
+    with pytest.raises(KeyError, match="Invalid mesh_dim_names"):
+        mesh["x"]
+    with pytest.raises(RuntimeError, match="bigger than default world size"):
+        dist.init_device_mesh("cpu", (count, 2))
+    with pytest.raises(RuntimeError, match="Only 1D device mesh is supported"):
+        rg.nn.parallel.DistributedDataParallel(rg.nn.Linear(2, 1), device_mesh=mesh)
+    model = rg.nn.parallel.DistributedDataParallel(rg.nn.Linear(2, 1), device_mesh=part)
+    model(rg.ones(1, 2) * rank).sum().backward()
+    assert model.module.weight.grad[0, 0].item() == (column + column + count // 2) / 2

@@ -163,10 +163,25 @@ def batch_norm_with_buffers(rank, size):
 @case
 def buffers_left_alone(rank, size):
     net = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
-    ddp, _ = wrapped(net, rank, broadcast_buffers=False)
+    ddp, _ = wrapped(net, rank, forward_sync_buffers=False)
     for _ in range(2):
         ddp(inputs(size, 5, 4)[rank]).sum().backward()
     assert not same_everywhere([net[1].running_mean])
+
+
+@case
+def what_each_rank_keeps(rank, size):
+    """Parameters and buffers that are to be left alone may be of another shape on each rank."""
+    for options in ({}, {"broadcast_buffers": False}, {"forward_sync_buffers": False}):
+        net = nn.Sequential(nn.Linear(3, 2, bias=False), nn.Linear(2, 1 + rank, bias=False))
+        net[1].register_buffer("noise", rg.full((1 + rank,), float(rank)))
+        DDP._set_params_and_buffers_to_ignore_for_model(net, ["1.weight", "1.noise"])
+        own = net[1].weight.detach().clone()
+        ddp, _ = wrapped(net, rank, **options)
+        ddp(inputs(size, 2, 3)[rank]).mean().backward()
+        assert same_everywhere([net[0].weight.grad, net[0].weight])
+        assert rg.equal(net[1].weight.detach(), own + rank * 0.01)
+        assert (net[1].noise[0].item(), net[1].weight.grad.shape) == (rank, own.shape)
 
 
 @case
@@ -692,6 +707,17 @@ def hook_power_sgd(rank, size):
 
 
 @case
+def hook_power_sgd_in_halves(rank, size):
+    net = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 32))
+    state = powerSGD_hook.PowerSGDState(
+        None, matrix_approximation_rank=4, start_powerSGD_iter=2, min_compression_rate=0
+    )
+    hook = default_hooks.fp16_compress_wrapper(powerSGD_hook.powerSGD_hook)
+    with_hook(rank, size, lambda d: d.register_comm_hook(state, hook), 2e-2, 1e-2, 4, net)
+    assert state.compression_stats()[2] > 0
+
+
+@case
 def hook_power_sgd_of_low_rank_learns(rank, size):
     for hook in (powerSGD_hook.powerSGD_hook, powerSGD_hook.batched_powerSGD_hook):
         ddp, _ = wrapped(
@@ -798,6 +824,49 @@ def reductions_begin_before_the_last_gradient(rank, size):
     figures = ddp._get_ddp_logging_data()
     assert figures["backward_compute_comm_overlap_time"] > 0
     assert figures["world_size"] == size
+
+
+class Backwards(nn.Module):
+    """Layers that are used from the last to the first."""
+
+    def __init__(self, depth=6, width=16):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(width, width) for _ in range(depth)])
+
+    def forward(self, x):
+        for layer in reversed(self.layers):
+            x = layer(x).tanh()
+        return x
+
+
+@case
+def buckets_follow_the_gradients(rank, size):
+    for views in (False, True):
+        net = Backwards()
+        ddp, _ = wrapped(net, rank, gradient_as_bucket_view=views)
+        assert 0 not in ddp.reducer.buckets[0].members  # planned from the last parameter to the first
+        ddp(inputs(size, 8, 16)[rank]).sum().backward()
+        assert (
+            ddp.reducer.times["launch"][0] > ddp.reducer.times["last gradient"]
+        )  # the first bucket was last
+        assert set(ddp.reducer.buckets[0].members) & {0, 1}
+        assert sorted(p for b in ddp.reducer.buckets for p in b.members) == list(range(12))
+        ddp(inputs(size, 8, 16)[rank]).sum().backward()
+        assert ddp.reducer.times["launch"][0] < ddp.reducer.times["last gradient"]
+        check(Backwards(), rank, size, (8, 16), steps=3, gradient_as_bucket_view=views)
+
+
+@case
+def buckets_follow_the_first_rank(rank, size):
+    # Each rank has another order; the buckets must be the same everywhere.
+    def loss(model, x, r, step):
+        return model(x, *((0, 1, 2, 3) if r % 2 else (2, 0, 3, 1))).pow(2).mean()
+
+    ddp, _ = check(Branches(), rank, size, loss=loss, steps=3)
+    found = [None] * size
+    dist.all_gather_object(found, [bucket.members for bucket in ddp.reducer.buckets])
+    assert all(each == found[0] for each in found)
+    assert set(found[0][0][:2]) == {2, 3}  # the first rank's last part is number 1
 
 
 def difference(rank, make, *words):

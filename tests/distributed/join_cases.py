@@ -62,6 +62,21 @@ def check(rank, size, steps_of, divide):
 
 
 @case
+def gradients_of_others(rank, size):
+    """A rank that accompanies the others has its own gradients afterwards, to which a next block adds."""
+    ddp = DDP(nn.Linear(2, 1, bias=False))
+    for _ in range(2):
+        with ddp.join(divide_by_initial_world_size=True):
+            for step in range(1 if rank == 0 else 3):
+                ddp.zero_grad()
+                ddp(rg.ones(1, 2)).sum().backward()
+                wanted = 1.0 if step == 0 else (size - 1) / size
+                assert abs(ddp.module.weight.grad[0, 0].item() - wanted) < 1e-6
+                ddp.zero_grad()
+        assert ddp.module.weight.grad is None
+
+
+@case
 def one_more_on_each_rank(rank, size):
     check(rank, size, lambda r: 2 + r, True)
 

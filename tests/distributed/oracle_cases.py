@@ -290,3 +290,54 @@ def errors(rank, size):
         "output_device", "device_type", "is_multi_device_module", "gradient_as_bucket_view", "static_graph",
     ):  # fmt: skip
         assert getattr(theirs, name) == getattr(ours, name), name
+
+
+def differentiable(lib, functions, rank, size):
+    """Each function of `distributed.nn`, and the gradient of what goes in."""
+    tensor = lambda seed, *shape: lib.from_numpy(numbers(seed, *shape)).requires_grad_()  # noqa: E731
+    weight = lib.from_numpy(numbers(90 + rank, size, 3))
+    dist_of = lib.distributed
+    for kind in ("SUM", "MAX"):
+        x = tensor(rank, 3)
+        out = functions.all_reduce(x * x, getattr(dist_of.ReduceOp, kind))
+        (out * weight[0]).sum().backward()
+        yield out.detach(), x.grad
+    for name, act in {
+        "broadcast": lambda x: functions.broadcast(x * x, size - 1),
+        "reduce": lambda x: functions.reduce(x * x, 0),
+        "all_gather": lambda x: lib.stack(functions.all_gather(x * x)),
+        "gather": lambda x: lib.stack(functions.gather(x * x, 0)),
+        "scatter": lambda x: functions.scatter([x * i for i in range(size)], 0),
+        "all_to_all": lambda x: lib.stack(
+            functions.all_to_all([lib.zeros(3) for _ in range(size)], [x * i for i in range(size)])
+        ),
+        "all_to_all_single": lambda x: functions.all_to_all_single(
+            lib.zeros(size), x.repeat(size)[:size] * 2
+        ),
+    }.items():
+        x = tensor(rank, 3)
+        out = act(x)
+        scale = weight if out.dim() == 2 else weight[0, : out.shape[0]] if out.shape[0] <= 3 else weight[:, 0]
+        if name == "reduce" and rank != 0:
+            out = out * 0 + x.detach()
+        (out * scale).sum().backward()
+        yield out.detach(), x.grad
+
+
+@case
+def collectives_with_gradients(rank, size):
+    gloo()
+    import torch.distributed.nn
+
+    import retrograd.distributed.nn
+
+    ours = differentiable(rg, retrograd.distributed.nn, rank, size)
+    theirs = differentiable(torch, torch.distributed.nn, rank, size)
+    for i, (found, wanted) in enumerate(zip(ours, theirs, strict=True)):
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6, err_msg=str(i))
+    x = rg.tensor([1.0 + rank], requires_grad=True)
+    part = retrograd.distributed.nn.reduce_scatter(rg.zeros(1), [x * (i + 1) for i in range(size)])
+    (part * (rank + 1)).sum().backward()
+    assert part.item() == (rank + 1) * sum(range(1, size + 1))
+    assert x.grad.item() == sum((i + 1) ** 2 for i in range(size))

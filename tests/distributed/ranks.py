@@ -19,6 +19,8 @@ from typing import Any
 import retrograd.distributed as dist
 
 ROOT = Path(__file__).resolve().parents[2]
+# Where workers that run the tests together keep what one of them has found; None for a worker by itself.
+SHARED: Path | None = None
 LIMIT = 240  # seconds for all cases of a module: a rank that hangs is ended
 
 
@@ -52,6 +54,23 @@ def start(count: int, *arguments: str) -> tuple[int, str]:
 @cache
 def outcomes(module: str, count: int) -> dict[str, list[str | None]]:
     """For each case of a module, what went wrong on each of `count` ranks."""
+    if SHARED is None:
+        return found_on_ranks(module, count)
+    import fcntl
+
+    kept = SHARED / f"{module}-{count}.json"
+    with kept.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(
+            lock, fcntl.LOCK_EX
+        )  # the others wait for the first one, whose ranks take the processors anyway
+        if not kept.exists():
+            kept.write_text(json.dumps(found_on_ranks(module, count)))
+    found: dict[str, list[str | None]] = json.loads(kept.read_text())
+    return found
+
+
+def found_on_ranks(module: str, count: int) -> dict[str, list[str | None]]:
+    """The same, by starting the ranks."""
     with tempfile.TemporaryDirectory() as folder:
         _, said = start(count, "cases", module, folder)
         files = [Path(folder, f"{rank}.json") for rank in range(count)]

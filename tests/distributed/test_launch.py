@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from retrograd.distributed.launching import NoMPI, Plan, command, environment, find_mpirun
+from retrograd.distributed.start_ranks import NoMPI, Plan, command, environment, find_mpirun
 from tests.distributed.ranks import absent, mpirun
 
 needs_mpi = pytest.mark.skipif(bool(absent()), reason=absent())
@@ -90,6 +90,27 @@ def test_the_name_that_torchrun_has(script):
     )
     assert status == 0, said
     assert said.count("sum [1.0, 1.0] ['-x']") == 2
+
+
+TOLD = """
+import os, sys
+names = "RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK GROUP_WORLD_SIZE ROLE_RANK ROLE_WORLD_SIZE ROLE_NAME"
+print("told", *[os.environ.get(name) for name in names.split()], *sys.argv[1:])
+"""
+
+
+@needs_mpi
+@pytest.mark.parametrize(("name", "argument"), [("run", ""), ("launch", "--local-rank=1 ")])
+def test_what_torchrun_tells_a_script(name, argument, tmp_path):
+    path = tmp_path / "told.py"
+    path.write_text(TOLD)
+    options = (
+        "--nnodes=1:1 --nproc_per_node 2 --rdzv_id 7 --log-dir logs --role trainer -t 3 --monitor-interval 5"
+    )
+    status, said = run("run", "-m", f"torch.distributed.{name}", *options.split(), str(path), "-x")
+    assert status == 0, said
+    assert f"told 1 1 2 2 0 1 1 2 trainer {argument}-x" in said
+    assert "left out" not in said
 
 
 def test_torchrun_on_several_machines_says_what_to_do(script):

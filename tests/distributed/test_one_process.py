@@ -72,7 +72,7 @@ def test_a_wrapper_that_is_gone_leaves_no_hooks(alone):
 
 def test_arguments_that_cannot_be_honoured_are_refused(alone):
     wrap = rg.nn.parallel.DistributedDataParallel
-    for name in ("mixed_precision", "device_mesh", "delay_all_reduce_named_params"):
+    for name in ("mixed_precision", "delay_all_reduce_named_params"):
         with pytest.raises(ValueError, match=name):
             wrap(rg.nn.Linear(1, 1), **{name: object()})
     limits = wrap(rg.nn.Sequential(*[rg.nn.Linear(8, 8) for _ in range(4)]), bucket_cap_mb_list=[1e-4, 3e-4])

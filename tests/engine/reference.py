@@ -113,7 +113,7 @@ def local(node: Any, seen: Mapping[Edge, np.ndarray]) -> list[np.ndarray | None]
         return []
     grads = [seen.get((node, nr)) for nr in range(node.num_inputs())]
     with rg.no_grad():
-        found = node(*(None if g is None else rg.Tensor(np.asarray(g)) for g in grads))
+        found = node(*(None if g is None else rg.Tensor(np.asarray(g), share=True) for g in grads))
     return [None if f is None else f.array for f in (found if isinstance(found, tuple) else (found,))]
 
 

@@ -51,7 +51,7 @@ def on_a_small_stack(work: Callable[[], Any]) -> Any:
 
 
 def leaf(value: float = 1.0) -> Any:
-    return rg.Tensor(np.asarray(value)).requires_grad_()
+    return rg.Tensor(np.asarray(value), share=True).requires_grad_()
 
 
 def chain(x: Any, length: int) -> Any:

@@ -15,7 +15,7 @@ class Mine(Exception):
 
 
 def leaf(value: Any = 2.0) -> Any:
-    return rg.Tensor(np.asarray(value, float)).requires_grad_()
+    return rg.Tensor(np.asarray(value, float), share=True).requires_grad_()
 
 
 def raiser(error: BaseException):
@@ -92,7 +92,7 @@ def test_a_recorded_backward_fails_as_cleanly(place):
 @pytest.mark.parametrize("place", ["leaf", "tensor", "pre", "post"])
 def test_nothing_behind_the_failing_hook_is_reached(place):
     x = leaf()
-    x.grad = rg.Tensor(np.asarray(7.0))
+    x.grad = rg.Tensor(np.asarray(7.0), share=True)
     y = x * 3
     PLACES[place](x, y, raiser(Mine()))
     with pytest.raises(Mine):

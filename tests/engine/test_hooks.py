@@ -11,7 +11,7 @@ import retrograd as rg
 
 
 def leaf(value: Any = 2.0) -> Any:
-    return rg.Tensor(np.asarray(value, float)).requires_grad_()
+    return rg.Tensor(np.asarray(value, float), share=True).requires_grad_()
 
 
 # -- order -----------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def test_a_node_hook_gets_all_gradients_of_inputs_and_outputs():
 
 def test_a_node_hook_gets_none_where_no_gradient_is_wanted():
     x = leaf()
-    z = x * rg.Tensor(np.asarray(5.0))
+    z = x * rg.Tensor(np.asarray(5.0), share=True)
     got: list[Any] = []
     z.grad_fn.register_hook(lambda inputs, outputs: got.append([i is None for i in inputs]))
     z.backward()
@@ -206,8 +206,12 @@ def test_a_post_hook_replaces_the_gradients_of_the_inputs():
     ("returned", "error", "phrase"),
     [
         (lambda g: 1, TypeError, "expected Variable, but hook returned 'int'"),
-        (lambda g: rg.Tensor(np.ones(3)), RuntimeError, "has changed the size of value"),
-        (lambda g: rg.Tensor(np.ones(2, "float32")), RuntimeError, "has changed the type of value"),
+        (lambda g: rg.Tensor(np.ones(3), share=True), RuntimeError, "has changed the size of value"),
+        (
+            lambda g: rg.Tensor(np.ones(2, "float32"), share=True),
+            RuntimeError,
+            "has changed the type of value",
+        ),
     ],
     ids=["type", "size", "dtype"],
 )
@@ -347,7 +351,7 @@ def test_leaf_hooks_run_for_grad_too_but_post_accumulate_hooks_do_not():
 @pytest.mark.parametrize("register", ["register_hook", "register_post_accumulate_grad_hook"])
 def test_a_tensor_without_gradient_takes_no_hook(register):
     with pytest.raises(RuntimeError, match="doesn't require gradient"):
-        getattr(rg.Tensor(np.ones(2)), register)(print)
+        getattr(rg.Tensor(np.ones(2), share=True), register)(print)
 
 
 def test_post_accumulate_hooks_are_for_leaves():

@@ -12,7 +12,7 @@ from tests.engine import reference
 
 
 def leaf(value: Any = 1.0) -> Any:
-    return rg.Tensor(np.asarray(value, float)).requires_grad_()
+    return rg.Tensor(np.asarray(value, float), share=True).requires_grad_()
 
 
 def watch(*tensors: Any) -> list[str]:

@@ -286,12 +286,14 @@ def test_callbacks_of_inner() -> None:
 
 
 def test_packing() -> None:
-    """The values of one node are packed operands first, then results, when the node is recorded."""
+    """The values of one node are packed operands first, by the alphabet of PyTorch's names (`other` before `self`),
+    then results.
+    """
     x, y = leaf(2.0), leaf(3.0)
     packed: list[float] = []
     with saved_tensors_hooks(lambda t: packed.append(t.item()) or t, lambda t: t):
         x**y
-    assert packed == [2.0, 3.0, 8.0]
+    assert packed == [3.0, 2.0, 8.0]
 
 
 def test_unpacking() -> None:
@@ -303,7 +305,7 @@ def test_unpacking() -> None:
     with saved_tensors_hooks(lambda t: t, lambda t: unpacked.append(t.item()) or t):
         z = (x**y).log()
     z.backward()
-    assert unpacked == [8.0, 2.0, 3.0, 8.0]
+    assert unpacked == [8.0, 3.0, 2.0, 8.0]
 
 
 def test_freeing() -> None:

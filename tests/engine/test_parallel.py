@@ -23,6 +23,7 @@ from tests.engine.programs import STEPS, Program, picked, programs, tracked, wei
 from tests.engine.test_random_graphs import Grown, same, some_places
 from tests.engine.together import (
     LIMIT,
+    Company,
     here,
     leaf,
     many_switches,
@@ -54,7 +55,7 @@ def gradients(program: Program, count: int) -> list[bytes | None]:
     leaves, pool = program.grow(rg)
     roots = picked(tracked(pool), [997, 31, 5, 2])
     with sharing(count), many_switches():
-        rg.autograd.backward(roots, [rg.Tensor(w) for w in weights_for(roots)])
+        rg.autograd.backward(roots, [rg.Tensor(w, share=True) for w in weights_for(roots)])
     return [None if x.grad is None else x.grad.numpy().tobytes() for x in leaves]
 
 
@@ -78,7 +79,7 @@ def sums(count: int, scale: list[float]) -> bytes:
     dice = random.Random()
     branches = [step(x * s, lambda: time.sleep(dice.choice([0, 0, 0.001]))).sin() * (1 / s) for s in scale]
     with sharing(count):
-        rg.autograd.backward(branches, [rg.Tensor(np.full(5, s)) for s in scale])
+        rg.autograd.backward(branches, [rg.Tensor(np.full(5, s), share=True) for s in scale])
     return x.grad.numpy().tobytes()
 
 
@@ -98,7 +99,7 @@ def test_matrix_products_have_the_same_bits(size):
     def layers(count: int) -> list[bytes]:
         rng = np.random.default_rng(3)
         weights = [leaf(rng.standard_normal((2 * size, size // 2)) / 8) for _ in range(6)]
-        x = rg.Tensor(rng.standard_normal((size, 2 * size)))
+        x = rg.Tensor(rng.standard_normal((size, 2 * size)), share=True)
         with sharing(count):
             towers = [((x @ a).tanh() @ b.T).sin() for a, b in zip(weights[:3], weights[3:], strict=True)]
             (towers[0] + towers[1] * towers[2]).sum().backward()
@@ -117,7 +118,7 @@ def test_hooks_see_the_same_bits_in_the_same_order():
             t.register_hook(lambda g, i=i: seen.append((i, None if g is None else g.numpy().tobytes())))
         roots = picked(tracked(pool), [997, 31, 5])
         with sharing(count):
-            rg.autograd.backward(roots, [rg.Tensor(w) for w in weights_for(roots)])
+            rg.autograd.backward(roots, [rg.Tensor(w, share=True) for w in weights_for(roots)])
         return seen
 
     alone = log(1)
@@ -195,12 +196,13 @@ def test_as_many_branches_run_at_once_as_there_are_threads(count):
 
 
 def test_no_more_branches_run_at_once_than_threads_are_allowed():
-    lock, now, most = threading.Lock(), [0], [0]
+    lock, now, most, company = threading.Lock(), [0], [0], Company()
 
     def busy() -> None:
         with lock:
             now[0] += 1
             most[0] = max(most[0], now[0])
+        company.join()
         time.sleep(0.004)
         with lock:
             now[0] -= 1
@@ -213,16 +215,11 @@ def test_no_more_branches_run_at_once_than_threads_are_allowed():
 
 
 def test_workers_and_the_caller_share_built_in_nodes():
-    ran: set[str] = set()
-
-    def note() -> None:
-        ran.add(here())
-        time.sleep(0.003)
-
+    company = Company()
     with sharing(3):
-        sum(step(leaf(), note) for _ in range(20)).backward()
-    assert here() in ran
-    assert any(name.startswith("retrograd-cpu-") for name in ran)
+        sum(step(leaf(), company.join) for _ in range(20)).backward()
+    assert here() in company.names
+    assert any(name.startswith("retrograd-cpu-") for name in company.names)
 
 
 def test_everything_a_user_wrote_runs_on_the_calling_thread():
@@ -305,35 +302,38 @@ def test_a_hook_that_a_hook_registers_runs_on_the_calling_thread_too():
 
 
 def test_a_small_node_is_left_to_the_caller_even_in_a_shared_backward():
-    ran: dict[str, set[str]] = {"small": set(), "large": set()}
+    """While the caller is at a small node, there is a large one for a worker."""
+    small_ones: set[str] = set()
+    large_ones: set[str] = set()
+    helped = threading.Event()
 
-    def note(kind: str) -> None:
-        ran[kind].add(here())
-        time.sleep(0.001)
+    def small() -> None:
+        small_ones.add(here())
+        if not helped.wait(LIMIT):
+            helped.set()
+
+    def large(caller: str = here()) -> None:
+        large_ones.add(here())
+        if here() != caller:
+            helped.set()
 
     with sharing(3, large=100):
         branches = []
         for _ in range(12):
-            small = step(leaf(np.ones(4)), lambda: note("small"))
-            branches.append(
-                step(step(leaf(np.ones(200)), lambda: note("large")).reshape(50, 4) + small, int).sum()
-            )
+            later = step(leaf(np.ones(4)), small)  # what is made first runs last
+            sooner = step(leaf(np.ones(200)), large).reshape(50, 4)
+            branches.append(step(later + sooner, large).sum())
         sum(branches).backward()
-    assert ran["small"] == {here()}
-    assert ran["large"] - {here()}
+    assert small_ones == {here()}
+    assert large_ones - {here()}
 
 
 def test_nodes_that_lead_to_large_ones_have_their_backward_shared():
-    ran: set[str] = set()
-
-    def note() -> None:
-        ran.add(here())
-        time.sleep(0.005)
-
+    company = Company()
     with sharing(2, large=100):
-        branches = [step(leaf(np.ones(200)), note) * 2 for _ in range(8)]
+        branches = [step(leaf(np.ones(200)), company.join) * 2 for _ in range(8)]
         sum(branch.sum() for branch in branches).backward()
-    assert ran - {here()}
+    assert company.names - {here()}
 
 
 def in_a_process(code: str) -> str:

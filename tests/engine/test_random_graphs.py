@@ -35,11 +35,11 @@ class Grown:
         return reference.run(self.starts(), self.factors, **options)
 
     def backward(self, **options: Any) -> None:
-        rg.autograd.backward(self.roots, [rg.Tensor(w) for w in self.weights], **options)
+        rg.autograd.backward(self.roots, [rg.Tensor(w, share=True) for w in self.weights], **options)
 
     def grad(self, inputs: list[Any], **options: Any) -> tuple[Any, ...]:
         return rg.autograd.grad(
-            self.roots, inputs, [rg.Tensor(w) for w in self.weights], allow_unused=True, **options
+            self.roots, inputs, [rg.Tensor(w, share=True) for w in self.weights], allow_unused=True, **options
         )
 
     def scale(self, where: list[int]) -> None:
@@ -138,7 +138,7 @@ def test_grad_gives_exactly_what_is_asked_for(program, roots, wanted, hooked):
 @given(programs, some_places, some_places)
 def test_grad_of_an_unrelated_tensor_is_none(program, roots, wanted):
     grown = Grown(program, roots)
-    stranger = rg.Tensor(np.ones(2)).requires_grad_()
+    stranger = rg.Tensor(np.ones(2), share=True).requires_grad_()
     (far,) = grown.grad([stranger], retain_graph=True)
     assert far is None
     inputs = picked(grown.tracked, wanted)

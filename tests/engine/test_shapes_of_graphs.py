@@ -12,7 +12,7 @@ from tests.engine import reference
 
 
 def leaf(value: Any = 2.0) -> Any:
-    return rg.Tensor(np.asarray(value, float)).requires_grad_()
+    return rg.Tensor(np.asarray(value, float), share=True).requires_grad_()
 
 
 def test_a_tensor_used_ten_thousand_times():
@@ -78,7 +78,7 @@ def test_all_outputs_of_one_node_meet_again():
 
 
 def test_branches_that_need_no_gradient_cost_nothing():
-    x, constant = leaf(), rg.Tensor(np.asarray(3.0))
+    x, constant = leaf(), rg.Tensor(np.asarray(3.0), share=True)
     y = x * (constant * 2).exp()
     assert [n.name() for n in reference.reachable([y.grad_fn])].count("ExpBackward0") == 0
     assert y.grad_fn.next_functions[1] == (None, 0)
@@ -155,6 +155,6 @@ def test_separate_graphs_run_in_parallel_threads():
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0), (3,), (2, 3)], ids=str)
 def test_roots_of_every_shape(shape):
     x = leaf(np.ones(shape))
-    (x * 3).backward(rg.Tensor(np.full(shape, 2.0)))
+    (x * 3).backward(rg.Tensor(np.full(shape, 2.0), share=True))
     assert x.grad.shape == shape
     assert (x.grad.array == 6.0).all()

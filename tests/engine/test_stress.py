@@ -123,7 +123,7 @@ class Task:
         raise Planned
 
     def backward(self, **options: Any) -> None:
-        rg.autograd.backward(self.roots, [rg.Tensor(w) for w in self.weights], **options)
+        rg.autograd.backward(self.roots, [rg.Tensor(w, share=True) for w in self.weights], **options)
 
     def run(self) -> int:
         """One backward, or several; how many."""

@@ -87,6 +87,19 @@ def wait_for(event: threading.Event, what: str = "an event") -> None:
         raise stuck(what)
 
 
+class Company:
+    """The threads that came by. The first one waits for a second, so that no machine is too busy for both to come."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self._met = threading.Event()
+
+    def join(self) -> None:
+        self.names.add(here())
+        if len(self.names) > 1 or not self._met.wait(LIMIT):
+            self._met.set()
+
+
 @contextmanager
 def sharing(threads: int, large: int = 0) -> Iterator[None]:
     """Every node with a built-in formula counts as large, and a backward may use so many threads."""
@@ -132,7 +145,7 @@ def step(x: Any, action: Callable[[], Any]) -> Any:
 
 
 def leaf(value: Any = 2.0) -> Any:
-    return rg.Tensor(np.asarray(value, float)).requires_grad_()
+    return rg.Tensor(np.asarray(value, float), share=True).requires_grad_()
 
 
 def here() -> str:

@@ -82,7 +82,7 @@ def _arrays(case: Case, sample: Sample, dtype: str, number: int) -> list[Array]:
 
 
 def tensors(arrays: Sequence[Array]) -> tuple[rg.Tensor, ...]:
-    return tuple(rg.Tensor(np.asarray(a)) for a in arrays)
+    return tuple(rg.Tensor(np.asarray(a), share=True) for a in arrays)
 
 
 def stacked(rows: Sequence[Sequence[Array]]) -> list[Array]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
-from . import arrays, files, interrupts, programs, samples, signatures, storms
+from . import arrays, files, interrupts, loads, programs, samples, signatures, storms
 
 
 class Part(NamedTuple):
@@ -30,6 +30,7 @@ PARTS: dict[str, Part] = {
     "samples": Part(samples.explore, 40_000, {"known": 0.05}),
     "arrays": Part(arrays.explore, 500, {}),
     "interrupts": Part(interrupts.explore, 10_000, {}),
+    "loads": Part(loads.explore, 200, {}),
     "files": Part(files.explore, 20_000, {}),
     "threads": Part(partial(storms.explore, "threads"), 2_000, {}),
     "forks": Part(partial(storms.explore, "forks"), 1_000, {}),

@@ -44,6 +44,7 @@ class Run:
         }  # fmt: skip
         self.given = set(self.names) - {"log"} | {"__builtins__"}
         self.raised: list[BaseException | None] = []
+        self.dtypes: set[str] = set()  # of all tensors that ever had a name
         self.born: dict[str, int] = {}  # the version of each tensor when it got its name: later writes count
         self.torn: set[str] = (
             set()
@@ -66,6 +67,7 @@ class Run:
         for name in self.names.keys() - self.born.keys() - self.given:
             version = attempt(HISTORY["version"], self.names[name])
             self.born[name] = version if isinstance(version, int) else 0
+            self.dtypes |= set(dtypes(self.names[name]))
 
     def note_gradients(self, statement: str) -> None:
         mentioned = set(NAMES.findall(statement))
@@ -208,7 +210,8 @@ def differences(hers: Run, mine: Run) -> Iterator[tuple[str, str]]:
     hers.torn |= mine.torn
     mine.torn |= hers.torn
     there, here = hers.finish(), mine.finish()
-    tolerance = max((TOLERANCE.get(name, 0.0) for name in dtypes(list(there.values()))), default=1e-9)
+    # Numbers that a program has written down may be of any of its tensors, also of those that are no longer there.
+    tolerance = max((TOLERANCE.get(name, 0.0) for name in hers.dtypes), default=0.0) or TOLERANCE["float32"]
     for name in sorted(there.keys() & here.keys()):
         yield from parts(there[name], here[name], name, tolerance)
 
@@ -220,13 +223,13 @@ def outside(error: BaseException) -> type:
     )
 
 
-def dtypes(found: Any) -> Iterator[str]:
-    """The names of the dtypes in records."""
-    for value in found:
-        if isinstance(value, dict) and "dtype" in value:
-            yield value["dtype"].removeprefix("torch.")
-        elif isinstance(value, list):
-            yield from dtypes(value)
+def dtypes(value: Any) -> Iterator[str]:
+    """The names of the dtypes of a tensor, or of those in a list."""
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from dtypes(item)
+    elif hasattr(value, "dtype"):
+        yield str(value.dtype).removeprefix("torch.")
 
 
 def parts(

@@ -21,6 +21,12 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "shape mismatch|support automatic differentiation|not implemented for",
         "two faults, of which another is told first",
     ),
+    (
+        "deg2rad|rad2deg",
+        "raises only there",
+        r"functions with out=\.\.\.",
+        "PyTorch writes into a result of its own",
+    ),
     ("vmap", "raises only there", "select", "a function of nothing"),
     (".", "raises only there", "modified by an inplace operation", "PyTorch saves what is not saved here"),
     (
@@ -83,6 +89,21 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ("remainder", "values", "0", "the sign of a remainder of zero"),
     ("digamma|lgamma", "values", r"e\+|inf", "near a pole"),
     ("float16", "dtype", "complex32", "there is no complex32"),
+    ("float16", "raises only there", "ComplexHalf", "there is no complex32"),
+    (
+        "kron|isin|take_along_dim",
+        "raises only there",
+        "view size is not compatible",
+        "a call that fails for its layout",
+    ),
+    ("grad", "raises only there", "out of bounds for storage", "gradients are in memory of their own"),
+    (
+        r"\[:\] \+= ",
+        "raises only there",
+        r"\('a leaf Variable that requires",
+        "a view whose base was given a history is no leaf",
+    ),
+    (r"\.set_\(", "raises only here", "cannot leave its base", "a view has its history from its base"),
     (
         ".",
         "raises only here",

@@ -24,7 +24,7 @@ DTYPES = (
 )  # fmt: skip
 # Operations on sparse or quantised tensors, on other devices, and PyTorch's own halves of others.
 NOT_FOR_US = (
-    "jiterator", "sparse", "torch.", "masked.", "chalf", "_segment_reduce", "_softmax_backward_data", "_chunk_cat",
+    "jiterator", "sparse", "torch.", "chalf", "_segment_reduce", "_softmax_backward_data", "_chunk_cat",
     "_native_batch", "_batch_norm_with", "_upsample_bil", "max_pool2d_with_indices_backward", "_unsafe_",
     "native_dropout_backward", "hash_tensor", "item", "to_sparse",
 )  # fmt: skip

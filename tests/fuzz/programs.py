@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import importlib
-import multiprocessing
-import signal
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import retrograd
 
+from . import apart
 from .execute import differences, run
 from .explained import reason
 from .grow import grow
 from .shrink import shrink
 
 SECONDS = 60  # for one program and its smaller ones
-APART = 10_000_000  # programs of one seed, before those of the next
 
 
 class Finding(NamedTuple):
@@ -51,30 +50,7 @@ def examine(torch: Any, number: int) -> Finding | None:
 
 
 def explore(count: int, seed: int) -> Iterator[Finding]:
-    """What is found in so many programs. They run in processes of their own: some of them crash PyTorch."""
+    """What is found in so many programs."""
     torch = importlib.import_module("torch")
     torch.set_num_threads(1)
-    at, end = seed * APART, seed * APART + count
-    while at < end:
-        receive, send = multiprocessing.Pipe(duplex=False)
-        child = multiprocessing.get_context("fork").Process(target=_explore, args=(torch, at, end, send))
-        child.start()
-        send.close()
-        try:
-            while True:
-                at, finding = receive.recv()
-                if finding is not None:
-                    yield finding
-        except EOFError:
-            child.join()
-        at += 1  # where the process ended: at the end, or in a program that ended it
-
-
-def _explore(torch: Any, at: int, end: int, send: Any) -> None:
-    for number in range(at, end):
-        send.send((number, None))
-        signal.alarm(SECONDS)
-        found = examine(torch, number)
-        signal.alarm(0)
-        if found is not None:
-            send.send((number, found))
+    yield from apart.each(partial(examine, torch), seed, count, SECONDS)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import random
-import signal
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,9 @@ import retrograd
 from tests.ops.test_single_numbers import at, functions
 from tests.ops.test_sweep import flat
 
+from . import apart
 from .execute import outside
+from .overloads import overloads
 
 SECONDS = 20  # for one call
 # Whose results are random or not written at all, who change settings, and who take what a signature does not tell.
@@ -94,8 +96,15 @@ class Caller:
         self.rng, self.path = rng, path
         self.dtype, self.shape = rng.choice(DTYPES), rng.choice(SHAPES)
 
+    def signature(self) -> inspect.Signature:
+        """Our own, or one of PyTorch's."""
+        theirs = overloads(self.path)
+        if self.rng.random() < 0.5 or not theirs or theirs[0].parameters.keys() <= {"args", "kwargs"}:
+            return inspect.signature(at(retrograd, self.path))
+        return self.rng.choice(theirs)
+
     def text(self) -> str:
-        parameters = list(inspect.signature(at(retrograd, self.path)).parameters.values())
+        parameters = list(self.signature().parameters.values())
         given: list[str] = []
         positional = True
         for p in parameters:
@@ -221,15 +230,15 @@ def explore(count: int, seed: int) -> Iterator[Finding]:
     """What is found in so many calls."""
     torch = importlib.import_module("torch")
     torch.set_num_threads(1)
-    rng = random.Random(seed)
     paths = [p for p in functions() if p.rpartition(".")[2] not in LEFT_OUT and exists(torch, p)]
-    for _ in range(count):
-        call = Caller(rng, rng.choice(paths)).text()
-        signal.alarm(SECONDS)
-        found = difference(outcome(torch, call), outcome(retrograd, call), call)
-        signal.alarm(0)
-        if found is not None:
-            yield found
+    yield from apart.each(partial(examine, torch, paths), seed, count, SECONDS)
+
+
+def examine(torch: Any, paths: list[str], number: int) -> Finding | None:
+    """What is found in a call."""
+    rng = random.Random(number)
+    call = Caller(rng, rng.choice(paths)).text()
+    return difference(outcome(torch, call), outcome(retrograd, call), call)
 
 
 def exists(library: Any, path: str) -> bool:

@@ -12,7 +12,7 @@ from .shrink import shrink
 
 COUNTS = {
     "programs": 100, "signatures": 300, "samples": 300, "arrays": 0, "interrupts": 100,
-    "files": 100, "threads": 20, "forks": 20, "ends": 20,
+    "loads": 3, "files": 100, "threads": 20, "forks": 20, "ends": 20,
 }  # fmt: skip
 SEED = 1
 
@@ -38,7 +38,7 @@ def test_pytorch_agrees(part):
 
 # An interrupt may come in a callback of others, such as hypothesis's at a collection.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("part", ["arrays", "interrupts", "files", "threads", "forks", "ends"])
+@pytest.mark.parametrize("part", ["arrays", "interrupts", "loads", "files", "threads", "forks", "ends"])
 def test_nothing_breaks_it(part):
     said: list[str] = []
     assert fuzz.run(part, COUNTS[part], SEED, said.append), "\n".join(said)

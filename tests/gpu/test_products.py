@@ -40,13 +40,13 @@ def test_products_twice_and_of_nothing() -> None:
 
 
 def test_full_precision_unless_tf32_is_allowed() -> None:
-    x, y = (rg.tensor(a).cuda() for a in numbers((256, 256), (256, 256)))
+    x, y = (rg.tensor(a).cuda() for a in numbers((1024, 1024), (1024, 1024)))
     exact = x @ y
     error = (x.float() @ y.float() - exact).abs().max()
-    assert error < 1e-4
+    assert error < 4e-4
     rg.backends.cuda.matmul.allow_tf32 = True
     try:
-        assert 1e-4 < (x.float() @ y.float() - exact).abs().max() < 0.5
+        assert 4e-4 < (x.float() @ y.float() - exact).abs().max() < 0.5
     finally:
         rg.backends.cuda.matmul.allow_tf32 = False
 

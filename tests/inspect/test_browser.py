@@ -71,6 +71,30 @@ def chain():
     return recording
 
 
+class Blocks(nn.Module):
+    """Modules in modules, with 126 nodes in each of the inner ones, and a parameter."""
+
+    def __init__(self, *counts):
+        super().__init__()
+        self.inner = nn.ModuleList(Blocks(*counts[1:]) for _ in range(counts[0])) if counts else ()
+        if not counts:
+            self.weight = nn.Parameter(rg.ones(2))
+
+    def forward(self, x):
+        for block in self.inner:
+            x = block(x)
+        for _ in range(0 if self.inner else 42):
+            x = (x * self.weight + 0.1).tanh()
+        return x
+
+
+def blocks():
+    net = Blocks(20, 40)
+    with rg.inspect.record(title="blocks") as recording:
+        net(rg.ones(2)).sum().backward()
+    return recording
+
+
 def forward_only():
     x = rg.ones(4, requires_grad=True)
     with rg.inspect.record(title="forward only") as recording:
@@ -98,15 +122,22 @@ def failing():
     return recording
 
 
+def sums():
+    """A small tensor and a larger one, used three times each."""
+    small, large = rg.tensor([1.0, 2.0], requires_grad=True), rg.ones(20, requires_grad=True)
+    with rg.inspect.record(title="sums") as recording:
+        a, b, c = small.exp(), small.sin(), small * 2
+        d, e, f = large * 1, large * 2, large * 3
+        ((a + b + c).sum() + (d + e + f).sum()).backward()
+    return recording
+
+
 def threads():
-    """Two backwards at once, and a second derivative."""
-    both = threading.Barrier(2)  # a thread that ends early gives its number to the other one
+    """Two backwards on threads, and second derivatives. A thread that ends early gives its number to the other one."""
 
     def work(x):
-        both.wait(timeout=60)
         (g,) = rg.autograd.grad((x**3).sum(), x, create_graph=True)
         g.sum().backward()
-        both.wait(timeout=60)
 
     with rg.inspect.record(title="threads") as recording:
         others = [
@@ -120,13 +151,32 @@ def threads():
     return recording
 
 
+def compared():
+    """A step against another, in which one gradient is larger, one is smaller and an operation is missing."""
+
+    def step(factor, extra):
+        a, b = rg.ones(3, requires_grad=True), rg.ones(3, requires_grad=True)
+        with rg.inspect.record(title=f"factor {factor}") as recording:
+            c = a.exp() * factor
+            d = b / factor
+            if extra:
+                c = c.clone()
+            (c + d).sum().backward()
+        return recording
+
+    return step(4.0, True).diff(step(2.0, False))
+
+
 PAGES = {
+    "diff": compared,
     "modules": modules,
     "hostile": hostile,
     "chain": chain,
+    "blocks": blocks,
     "forward": forward_only,
     "nothing": nothing,
     "failing": failing,
+    "sums": sums,
     "threads": threads,
     **{f"six-{name}": make for name, make in SIX.items()},
 }
@@ -202,6 +252,18 @@ def test_ten_thousand_nodes_fold_to_something_one_can_look_at(seen):
     assert seen[0]["large"] == {"problems": [], "unfolded": 10_002, "half": 5_001, "found": 201}
 
 
+def test_a_hundred_thousand_nodes_can_be_used_folded(seen):
+    found = seen[0]["folded"]
+    assert found["problems"] == []
+    assert found["nodes"] > 100_000
+    assert found["first"] < 100  # things to look at
+    assert found["found"] == 201
+    assert found["revealed"] - found["first"] > 100  # the modules around what was found are open
+    assert found["again"] < found["revealed"]
+    assert found["all"] == found["nodes"]
+    assert found["half"] == 50_000
+
+
 def test_the_replay_goes_by_buttons_keys_and_slider(seen):
     replay = seen[0]["replay"]
     assert replay["problems"] == []
@@ -209,6 +271,13 @@ def test_the_replay_goes_by_buttons_keys_and_slider(seen):
     assert sorted(replay["states"]) == ["done", "done", "done", "idle", "idle", "idle", "running"]
     assert replay["queue"].startswith("Ready queue")
     assert replay["moved"]  # the mark in the timeline and the memory's curve
+
+
+def test_a_sum_under_way_shows_what_has_come(seen):
+    small = {arrived: text for name, arrived, text in seen[0]["sums"] if name == "small"}
+    large = {arrived: text for name, arrived, text in seen[0]["sums"] if name == "large"}
+    assert small == {"1 of 3": "[2, 2]", "2 of 3": "[2.5403, 1.5839]"}  # of 2 * x and of its sine
+    assert large == {"1 of 3": "‖13.4‖", "2 of 3": "‖13.4‖ + ‖8.94‖"}
 
 
 def test_the_grads_shown_are_the_programs(seen):
@@ -228,10 +297,20 @@ def test_find_card_and_code_lead_to_each_other(seen):
     assert replay["clicked"] == 0
 
 
+def test_a_pointer_on_a_box_is_told_its_whole_name(seen):
+    assert seen[0]["replay"]["hint"] == "MulBackward0"
+
+
+def test_on_a_narrow_page_what_is_found_comes_into_view(seen):
+    assert seen[0]["narrow"]["before"] < 0  # the graph is above what is seen
+    assert seen[0]["narrow"]["after"] > -1  # of a pixel
+    assert "net.2" in seen[0]["narrow"]["row"]
+
+
 def test_find_takes_shapes_and_lines(seen):
     assert [row.split()[0] for row in seen[0]["find"]["shape"]] == ["AddmmBackward0"]
     assert len(seen[0]["find"]["line"]) >= 5
-    assert seen[0]["find"]["none"] == ["Nothing is called so."]
+    assert seen[0]["find"]["none"] == ["No node matches."]
 
 
 def test_the_questions_are_answered_in_words(seen):
@@ -250,6 +329,9 @@ def test_groups_fold_by_module_and_by_line(seen):
     assert folds["unfolded"] == folds["open"]
     assert len(folds["open"]) == len(folds["none"]) == 10
     assert folds["lines"] == ["loss = net(rg.ones(3, 4)).sum()"]
+    assert (
+        folds["scales"][0] != folds["scales"][1]
+    )  # what is found opens its group, and single nodes keep less
 
 
 def test_the_keyboard_reaches_everything(seen):
@@ -260,6 +342,7 @@ def test_the_keyboard_reaches_everything(seen):
     assert keys["along"][2] == keys["along"][0]
     assert keys["folded"] == ["net.2"]
     assert keys["unfolded"] == []
+    assert keys["slider"] == ["Pause", "Play"]  # the space bar plays, and an arrow is the slider's own
 
 
 def test_paper_gets_a_light_page_without_buttons(seen):
@@ -268,6 +351,9 @@ def test_paper_gets_a_light_page_without_buttons(seen):
     assert paper["paper"] == seen[0]["line.html"]["1600 light"]["paper"]
     assert paper["brightness"] > 200  # of the corner of the graph
     assert paper["theme"] == "dark"  # again, afterwards
+    assert paper["before"] > 1  # of the canvas' height: the graph is longer than that
+    assert paper["lowest"] <= 1
+    assert paper["after"] == paper["before"]
 
 
 def test_signs_and_colours_are_explained(seen):
@@ -277,9 +363,29 @@ def test_signs_and_colours_are_explained(seen):
     }
 
 
+def test_nodes_are_coloured_by_numbers(seen):
+    overlay = seen[0]["overlay"]
+    ratios = [f"{what}, here / there" for what in ("|gradient|", "time", "saved bytes")]
+    expected = ["replay", "time", "|gradient|", "saved bytes", *ratios, "only here"]
+    assert overlay["options"] == [f"color: {what}" for what in expected]
+    assert overlay["first"]["legend"] == ["|gradient|, here / there", "×0.5×2", "no number"]
+    reds = [int(color[4:].split()[0]) for color in overlay["first"]["colors"] if color]
+    assert min(reds) < 0x80  # less is blue
+    assert max(reds) > 0xE0  # more is orange, and what is the same is white
+    assert "" in overlay["first"]["colors"]  # what only one has
+    assert "here / there" in overlay["card"]
+    assert overlay["saved"]["legend"][0] == "saved bytes"
+    assert overlay["folded"]["legend"][0] == "saved bytes"
+    assert set(overlay["replay"]["colors"]) == {""}
+    assert "leaf" in overlay["replay"]["legend"]
+
+
 def test_a_page_says_that_a_backward_failed_or_that_there_was_none(seen):
-    assert "ValueError: no such thing" in seen[0]["failing"]
-    assert seen[0]["forward"] == "none"  # no player
+    assert "ValueError: no such thing" in seen[0]["failing"]["state"]
+    assert seen[0]["failing"]["header"] == "⚠ ValueError: no such thing"
+    assert seen[0]["failing"]["says"].endswith("which fails.")
+    assert seen[0]["forward"] == {"player": "none", "card": "y = SumBackward0"}
+    assert seen[0]["nothing"].startswith("Nothing was recorded")
 
 
 def test_a_page_has_a_line_of_time_for_each_thread(seen):

@@ -81,7 +81,18 @@ def lab(light: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_text_can_be_read_on_everything_it_stands_on(name):
     colors = theme(name)
-    faces = ["paper", "frame", "face", "leafFace", "runningFace", "readyFace", "doneFace", "badFace"]
+    faces = [
+        "paper",
+        "frame",
+        "face",
+        "leafFace",
+        "runningFace",
+        "readyFace",
+        "doneFace",
+        "badFace",
+        "more",
+        "less",
+    ]
     assert {
         face: round(contrast(colors["ink"], colors[face]), 2)
         for face in faces
@@ -90,6 +101,14 @@ def test_text_can_be_read_on_everything_it_stands_on(name):
     for text in ("quiet", "accent", "bad"):
         low = {face: contrast(colors[text], colors[face]) for face in ("paper", "frame", "face")}
         assert {face: round(ratio, 2) for face, ratio in low.items() if ratio < 4.5} == {}
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_more_and_less_can_be_told_apart(name, sight):
+    colors = theme(name)
+    seen = [lab(SIGHT[sight] @ linear(colors[end])) for end in ("less", "face", "more")]
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 0.08
 
 
 @pytest.mark.parametrize("sight", SIGHT)

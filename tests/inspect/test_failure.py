@@ -60,6 +60,8 @@ def test_a_custom_function_that_raises_does_so_again(tmp_path):
     assert watch.reason == "PickyBackward raised ArithmeticError: too much"
     with pytest.raises(ArithmeticError, match="too much"):
         NodeReplay(watch.archive, script=__file__).run()
+    with pytest.raises(ArithmeticError, match="too much"):
+        NodeReplay(watch.archive).run()  # its module is loaded
 
 
 def test_a_second_step_alone_is_in_the_page(tmp_path):

@@ -108,6 +108,39 @@ def test_svg_is_a_picture(recording):
     assert ET.fromstring(recording.svg().encode()).tag.endswith("svg")
 
 
+STRANGE = ["a\x1b[31m", "b\0", "c\u202e", "&lt;d&gt;", "</text>", 'e"]', "f\\", "g\nh", "#35;", "n" * 5000]
+
+
+def strange():
+    names = {name: rg.ones(2, requires_grad=True) for name in STRANGE}
+    with rg.inspect.record(names, title="\x1b]0;title\a") as made:
+        sum(w.log().sum() for w in names.values()).backward()
+    return made
+
+
+def test_strange_names_are_obeyed_by_nobody():
+    made = strange()
+    for text in (
+        made.text(),
+        made.text(color=True).replace("\x1b[", ""),
+        made.dot(),
+        made.mermaid(),
+        made.diff(made).text(),
+    ):
+        assert not set("\x1b\0\a\u202e") & set(text)
+    assert '"&amp;lt;d&amp;gt;\\n(2,)"' in made.dot()
+    assert '"#amp;lt;d#amp;gt; (2,)"' in made.mermaid()
+    assert '"#35;35; (2,)"' in made.mermaid()
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_strange_names_are_text_in_a_picture():
+    drawn = {
+        text.text for text in ET.fromstring(strange().svg().encode()).iter() if text.tag.endswith("}text")
+    }
+    assert {"&lt;d&gt;", "</text>", 'e"]', "f\\", "n" * 5000} <= drawn
+
+
 def test_svg_without_graphviz_says_what_to_do(recording, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(RuntimeError, match="apt install graphviz"):

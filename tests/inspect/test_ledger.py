@@ -67,6 +67,21 @@ def test_the_classic_leak_is_named_with_its_line():
     assert "total += loss" in str(ledger)
 
 
+def test_the_classic_leak_after_backwards():
+    w = rg.ones(1000, requires_grad=True)
+    total = 0.0
+    for _ in range(10):
+        loss = (w.exp() ** 2).sum()
+        loss.backward()
+        total += loss
+    found = holder(rg.inspect.memory(), "total in ")
+    assert "total += loss" in found.line
+    assert found.bytes == 0
+    assert found.nodes > 30  # of ten losses, and of their sum
+    assert "10 times, and each time's nodes are kept" in found.advice
+    assert total.requires_grad
+
+
 def test_a_traceback_that_keeps_a_graph_alive():
     w = rg.ones(1000, requires_grad=True)
 

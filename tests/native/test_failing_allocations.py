@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from retrograd.__config__ import is_compiled
 from retrograd.backends.pack import PACK
 from tests.reliability.failing_allocations import PROGRAMS
 
@@ -19,7 +18,6 @@ ALLOWED = {"ok", "MemoryError", "OutOfMemoryError", "SystemError", "TypeError", 
 pytestmark = [
     pytest.mark.skipif(PACK is None, reason="the native pack is not built; without it NumPy itself crashes"),
     pytest.mark.skipif(importlib.util.find_spec("_testcapi") is None, reason="Python has no _testcapi"),
-    pytest.mark.skipif(is_compiled(), reason="mypyc ends the process where there is no memory for an int"),
 ]
 
 

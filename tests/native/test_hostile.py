@@ -20,6 +20,7 @@ from .hostile import calls, values
 pytestmark = pytest.mark.skipif(PACK is None, reason="the native pack is not built")
 
 PARTS = 8
+calls.Loaded.pack = PACK
 ROOT = Path(__file__).parents[2]
 
 

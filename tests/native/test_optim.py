@@ -248,7 +248,11 @@ def test_a_rule_moves_all_parameters_that_it_serves() -> None:
     for param in params:
         param.grad = rg.ones(3)
     optimizer.step()
-    rows = [optimizer._row(p, optimizer.state[p], dict(optimizer.param_groups[0])) for p in params]
+    rates = dict(optimizer.param_groups[0])
+    rows = [
+        optimizer._row(p.array, p.grad.array, optimizer.state[p], dict(rates), optimizer._names(p, rates))
+        for p in params
+    ]
     short = rows[0]._replace(kept=())
     assert PACK.rule_steps(0, [*rows, short]) == [short]
     assert PACK.rule_steps(99, rows) is None

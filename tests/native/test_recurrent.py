@@ -9,8 +9,8 @@ import pytest
 
 import retrograd as rg
 from retrograd.backends.pack import PACK
-from retrograd.ops.nn.recurrence import GruLayer, LstmLayer, RnnReluLayer, RnnTanhLayer
 from retrograd.ops.nn.recurrent import recurrence
+from retrograd.ops.nn.recurrent_layer import GruLayer, LstmLayer, RnnReluLayer, RnnTanhLayer
 from tests.native.networks import FLOATS, check, check_threads, moderate, needs_pack, normal
 
 pytestmark = needs_pack

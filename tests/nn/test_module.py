@@ -110,7 +110,7 @@ def test_tensors_without_shape_refuse_everything():
 
 
 def test_what_is_not_here_says_so():
-    with pytest.raises(TypeError, match="unexpected keyword argument 'q'"):
+    with pytest.raises(TypeError, match=r"invalid combination of arguments - got \(q=int\)"):
         nn.Linear(1, 1).to(q=1)
 
 
@@ -173,3 +173,21 @@ class Last(nn.Module):
 
     def forward(self, x):
         return self.inner(x)[0][:, -1]
+
+
+def test_a_plain_dict_may_take_the_place_of_a_table():
+    class Patched(rg.nn.Linear):
+        def __setattr__(self, name, value):
+            if name == "_parameters":
+                object.__setattr__(self, name, value)
+            else:
+                super().__setattr__(name, value)
+
+    layer = Patched(2, 1)
+    weight, bias = layer.weight, layer.bias
+    del layer.weight, layer.bias
+    layer._parameters = {"weight": weight * 2, "bias": bias}
+    assert layer.bias is bias
+    assert layer(rg.ones(1, 2)).grad_fn is not None
+    with pytest.raises(AttributeError, match="no attribute 'other'"):
+        _ = layer.other

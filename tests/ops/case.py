@@ -78,4 +78,4 @@ def find(path: str) -> Any:
 
 
 def as_argument(value: Any) -> Any:
-    return rg.Tensor(value) if isinstance(value, np.ndarray) else value
+    return rg.Tensor(value, share=True) if isinstance(value, np.ndarray) else value

@@ -40,6 +40,7 @@ ARITHMETIC = (
     Case("mul", ONE, lambda x: x * 2.5, form="number", call=lambda x: x * 2.5),
     Case("mul", ONE, lambda x: x * x, form="itself", call=lambda x: x * x),
     Case("div", TWO, np.divide),
+    Case("true_divide", TWO, np.divide),
     Case("div", ONE, lambda x: x / 2.5, form="number", call=lambda x: x / 2.5),
     Case(
         "div",
@@ -190,7 +191,7 @@ CONVERSION = (
          excuses={"jvp": "two nodes"}),
     Case("Tensor.to", ONE, lambda x: x.astype("complex128"), call=lambda x: x.to(rg.complex128), form="complex",
          excuses={"jvp": "gives a complex argument back", "float32": "gives complex doubles"}),
-    Case("Tensor.type_as", ONE, lambda x: x.astype("float64"), call=lambda x: x.type_as(rg.Tensor(np.zeros(1))),
+    Case("Tensor.type_as", ONE, lambda x: x.astype("float64"), call=lambda x: x.type_as(rg.Tensor(np.zeros(1), share=True)),
          excuses={"complex": "a complex tensor loses its imaginary part", "jvp": "gives a double argument back",
                   "float32": "gives doubles"}),
 )  # fmt: skip

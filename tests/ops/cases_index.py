@@ -37,7 +37,7 @@ class Index:
 
     def as_tensors(self) -> Any:
         parts = self.value if isinstance(self.value, tuple) else (self.value,)
-        made = tuple(rg.Tensor(p) if isinstance(p, np.ndarray) else p for p in parts)
+        made = tuple(rg.Tensor(p, share=True) if isinstance(p, np.ndarray) else p for p in parts)
         return made if isinstance(self.value, tuple) else made[0]
 
     def __repr__(self) -> str:
@@ -121,7 +121,7 @@ CHOSEN = (
          call_with((), args=(MASK, 1.5))),
          lambda x, m, v: np.where(m, v, x), excuses={"jvp": "a smaller argument is expanded first"}),
     Case("masked_fill", (call_with((2, 3), ()),), lambda x, y: np.where(MASK, y, x),
-         call=lambda x, y: rg.masked_fill(x, rg.Tensor(MASK), y), form="tensor"),
+         call=lambda x, y: rg.masked_fill(x, rg.Tensor(MASK, share=True), y), form="tensor"),
 )  # fmt: skip
 
 
@@ -178,15 +178,15 @@ PUTS = (
     Case("index_put", (call_with((3, 2), (2, 2), args=((ROWS,),)), call_with((2, 3), (2,),
          args=((np.array([0, 1]), ROWS),))),
          lambda x, y, i: put(x, y, i, False),
-         call=lambda x, y, i: rg.index_put(x, tuple(rg.Tensor(v) for v in i), y)),
+         call=lambda x, y, i: rg.index_put(x, tuple(rg.Tensor(v, share=True) for v in i), y)),
     Case("index_put", (call_with((3, 2), (3, 2), args=((LONG,),)), call_with((2, 3), (2,),
          args=((np.array([0, 1]), ROWS),))),
          lambda x, y, i: put(x, y, i, True), call=lambda x, y, i: rg.index_put(x,
-         tuple(rg.Tensor(v) for v in i), y, accumulate=True),
+         tuple(rg.Tensor(v, share=True) for v in i), y, accumulate=True),
          form="accumulate"),
     Case("masked_scatter", (call_with((2, 3), (3,)), call_with((2, 3), (2, 2))),
          lambda x, y: scattered_by_mask(x, y),
-         call=lambda x, y: rg.masked_scatter(x, rg.Tensor(MASK), y)),
+         call=lambda x, y: rg.masked_scatter(x, rg.Tensor(MASK, share=True), y)),
 )  # fmt: skip
 
 

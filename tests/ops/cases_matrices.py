@@ -34,7 +34,7 @@ def mh(a: Array) -> Array:
 
 def positive_definite(a: Any) -> Any:
     """A Hermitian matrix of any square one."""
-    return a @ a.mH + rg.Tensor(np.eye(a.shape[-1], dtype=a.dtype)).to(a.device)
+    return a @ a.mH + rg.Tensor(np.eye(a.shape[-1], dtype=a.dtype), share=True).to(a.device)
 
 
 def triangle(a: Array, upper: bool, unit: bool = False) -> Array:
@@ -90,7 +90,7 @@ def factored(x: rg.Tensor) -> Any:
     """A matrix as if it held L and U, with pivots."""
     n = x.shape[-1]
     pivots = np.broadcast_to(np.array([2, 3, 3], np.int32)[:n], (*x.shape[:-2], n))
-    return x, rg.Tensor(pivots.copy()).to(x.device)
+    return x, rg.Tensor(pivots.copy(), share=True).to(x.device)
 
 
 def product(a: Array) -> Array:

@@ -19,7 +19,7 @@ REDUCTIONS = ({}, {"reduction": "sum"}, {"reduction": "none"})
 
 def constant(values: Any, x: Any) -> Any:
     """A tensor without gradient, in the dtype of x and where x is."""
-    return rg.Tensor(np.asarray(values).astype(x.dtype)).to(x.device)
+    return rg.Tensor(np.asarray(values).astype(x.dtype), share=True).to(x.device)
 
 
 def near(indices: Any, x: Any) -> Any:

@@ -128,7 +128,7 @@ LOSSES = (
          form="images"),
     Case("nn.functional.nll_loss", (call_with((2, 3), args=(CLASSES,)),),
          lambda x, t: (negative_log(x, t) * WEIGHTS[t]).sum() / WEIGHTS[t].sum(),
-         call=lambda x, t: rg.nn.functional.nll_loss(x, t, rg.Tensor(WEIGHTS.astype(x.dtype)).to(x.device)), excuses=REAL,
+         call=lambda x, t: rg.nn.functional.nll_loss(x, t, rg.Tensor(WEIGHTS.astype(x.dtype), share=True).to(x.device)), excuses=REAL,
          form="weights"),
     Case("nn.functional.cross_entropy", each((call_with((2, 3), args=(CLASSES,)),), *REDUCTIONS),
          reduced(lambda x, t: negative_log(log_softmax(x), t)),

@@ -34,7 +34,7 @@ def about(case: Case, sample: Sample, dtype: str = "") -> Iterator[None]:
 
 
 def leaves(arrays: Sequence[Array]) -> list[rg.Tensor]:
-    return [rg.Tensor(a).requires_grad_() for a in arrays]
+    return [rg.Tensor(a, share=True).requires_grad_() for a in arrays]
 
 
 def results(value: Any) -> list[rg.Tensor]:
@@ -70,7 +70,7 @@ def inner(a: Sequence[Array], b: Sequence[Array]) -> float:
 def forward(case: Case, sample: Sample, arrays: Sequence[Array]) -> list[Array]:
     """The differentiable results, as arrays."""
     with rg.no_grad():
-        return [t.array for t in differentiable(case.run(sample, [rg.Tensor(a) for a in arrays]))]
+        return [t.array for t in differentiable(case.run(sample, [rg.Tensor(a, share=True) for a in arrays]))]
 
 
 def gradients(
@@ -82,7 +82,7 @@ def gradients(
     found = rg.autograd.grad(
         outs,
         xs,
-        [rg.Tensor(g) for g in gs],
+        [rg.Tensor(g, share=True) for g in gs],
         create_graph=create_graph,
         allow_unused=True,
         materialize_grads=True,

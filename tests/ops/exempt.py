@@ -32,6 +32,12 @@ EXEMPT_OPS |= because(
 
 EXEMPT_OPS |= because("made on GPUs alone; see tests/gpu/test_rows.py", "nn.layer_norm.FusedRmsNorm")
 
+EXEMPT_OPS |= because(
+    "made where there is a GPU; see tests/devices/test_accelerator.py", "tensor.pinned_memory.Pin"
+)
+
+EXEMPT_OPS |= because("takes no double precision; see test_grouped.py", "linalg.grouped.GroupedMm")
+
 EXEMPT_OPS |= because("an old name of reshape, which has rows", "shape.reshape.ResizeBackward")
 
 EXEMPT_OPS |= because(
@@ -54,7 +60,7 @@ EXEMPT_FUNCTIONS: dict[str, str] = {
         all allclose any argmax argmin argwhere bitwise_and bitwise_left_shift bitwise_not bitwise_or
         bitwise_right_shift bitwise_xor broadcast_shapes count_nonzero eq equal ge gt is_complex is_conj
         is_floating_point is_inference is_nonzero is_same_size is_tensor isclose isfinite isinf isnan isreal le
-        logical_and logical_not logical_or logical_xor lt ne nonzero numel tril_indices triu_indices
+        hash_tensor logical_and logical_not logical_or logical_xor lt ne nonzero numel tril_indices triu_indices
         nn.functional.one_hot greater greater_equal less less_equal not_equal gcd isneginf isposinf lcm signbit
     """,
     ),
@@ -126,7 +132,7 @@ EXEMPT_FUNCTIONS |= {
     ),
     **because(
         "looks at memory",
-        "Tensor.__dlpack__ Tensor.__dlpack_device__ Tensor.dim_order Tensor.is_set_to to_dlpack",
+        "Tensor.__dlpack__ Tensor.__dlpack_device__ Tensor.dim_order Tensor.is_set_to Tensor.storage_type to_dlpack",
     ),
 }
 
@@ -146,7 +152,14 @@ EXEMPT_OPS |= because(
     reduce.unique.UniqueDim
     """,
 )
-EXEMPT_FUNCTIONS |= because("its result has no gradient", "argsort bucketize histc isin searchsorted")
+EXEMPT_FUNCTIONS |= because(
+    "its result has no gradient",
+    "argsort bucketize histc isin searchsorted _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo",
+)
+EXEMPT_FUNCTIONS |= because(
+    "the method is tested, without the underscore",
+    "_cast_Byte _cast_Char _cast_Float _cast_Half _cast_Int _cast_Long _cast_Short",
+)
 EXEMPT_FUNCTIONS |= because(
     "refuses a derivative; see programs_ops_sorting.py",
     "bincount histogram histogramdd unique unique_consecutive",
@@ -194,4 +207,37 @@ EXEMPT_FUNCTIONS |= because(
 EXEMPT_FUNCTIONS |= because(
     "an old name of what makes or describes memory; see programs_tools.py of the conformance suite",
     "is_storage Tensor._typed_storage Tensor.new Tensor.storage Tensor.untyped_storage Tensor.volatile",
+)
+
+EXEMPT_FUNCTIONS |= because(
+    "asks or tells, and computes nothing; see tests/conformance/programs_names_of_tools.py",
+    """
+    _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all
+    _check_tensor_all_with _check_type _check_value _check_with Tensor._backward_hooks
+    Tensor._post_accumulate_grad_hooks Tensor.name
+    """,
+)
+EXEMPT_FUNCTIONS |= because(
+    "hands on what there is; see programs_engine_paths.py of the conformance suite, and tests/nn/test_conversion.py",
+    "Tensor._grad_fn Tensor._view_func Tensor._view_func_unsafe Tensor.module_load",
+)
+EXEMPT_FUNCTIONS |= because(
+    "an old name of an operator, which has rows",
+    "Tensor.__div__ Tensor.__idiv__ Tensor.__rdiv__ Tensor.__long__ Tensor.__nonzero__",
+)
+
+EXEMPT_FUNCTIONS |= because(
+    "takes no double precision; see test_grouped.py", "nn.functional.grouped_mm _grouped_mm"
+)
+EXEMPT_FUNCTIONS |= because(
+    "the same tensor, of another class; see tests/core/test_conversions.py", "Tensor.as_subclass"
+)
+EXEMPT_FUNCTIONS |= because(
+    "what mixed precision does to gradients and scales; see tests/amp/test_grad_scaler.py",
+    "_amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_",
+)
+EXEMPT_FUNCTIONS |= because("tells how a tensor lies in memory", "_debug_has_internal_overlap")
+EXEMPT_FUNCTIONS |= because(
+    "what a view and a graph know; see tests/conformance/programs_engine_paths.py",
+    "Tensor._grad_fn Tensor._view_func Tensor._view_func_unsafe",
 )

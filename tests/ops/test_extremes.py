@@ -247,6 +247,10 @@ def outcome(lib: Any, call: Any, wrap: Any, numbers_of: Any, trial: Trial) -> Ou
         return Outcome(values, [], error)
 
 
+def shared(array: Any) -> rg.Tensor:
+    return rg.Tensor(array, share=True)
+
+
 class Libraries:
     """Both libraries, ready to run trials of one row."""
 
@@ -257,7 +261,7 @@ class Libraries:
 
     def ours(self, trial: Trial) -> Outcome:
         return outcome(
-            rg, lambda s, xs: results(self.case.run(s, xs)), rg.Tensor, lambda t: t.detach().array, trial
+            rg, lambda s, xs: results(self.case.run(s, xs)), shared, lambda t: t.detach().array, trial
         )
 
     def theirs(self, trial: Trial) -> Outcome:
@@ -432,7 +436,9 @@ def test_other_dtypes_give_the_dtype_or_the_exception_that_pytorch_gives(torch, 
         if any(re.fullmatch(row, str(case)) and re.fullmatch(d, dtype) for row, d, _ in DTYPE_REASONS):
             continue
         arrays = [in_dtype(a, dtype) for a in case.arrays(sample, "float64")]
-        ours = dtypes_or_error(lambda: results(case.run(sample, [rg.Tensor(a.copy()) for a in arrays])))
+        ours = dtypes_or_error(
+            lambda: results(case.run(sample, [rg.Tensor(a.copy(), share=True) for a in arrays]))
+        )
         theirs = dtypes_or_error(lambda: twin.run(case, sample, [dense(torch, a.copy()) for a in arrays]))
         if not isinstance(theirs, Exception):
             assert ours == theirs, (case, sample, dtype)

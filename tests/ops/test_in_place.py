@@ -33,13 +33,13 @@ def written(case: Case, sample: Sample, target: Any, others: Any) -> Any:
 def fits(case: Case, sample: Sample, arrays: Any) -> bool:
     """Whether the result can take the place of the first input."""
     with rg.no_grad():
-        out = case.run(sample, [rg.Tensor(a) for a in arrays])
+        out = case.run(sample, [rg.Tensor(a, share=True) for a in arrays])
     return isinstance(out, rg.Tensor) and out.shape == arrays[0].shape and out.dtype == arrays[0].dtype
 
 
 def gradients(out: Any, xs: Any) -> list[Any]:
     (g,) = some([out.detach().array], seed=1)
-    found = rg.autograd.grad(out, xs, rg.Tensor(g), materialize_grads=True)
+    found = rg.autograd.grad(out, xs, rg.Tensor(g, share=True), materialize_grads=True)
     return [f.array for f in found]
 
 

@@ -37,7 +37,7 @@ EXCEPTIONS = {
 def dense(module: Any, array: Array) -> Any:
     array = np.array(array, order="C")
     if module is rg:
-        return rg.Tensor(array)
+        return rg.Tensor(array, share=True)
     return module.tensor(array) if array.size else module.zeros(array.shape, dtype=module.tensor(array).dtype)
 
 

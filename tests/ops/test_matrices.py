@@ -67,7 +67,7 @@ def test_forward_mode_of_complex_spectra(op, of, invariant, a, t):
 @pytest.mark.parametrize("n", [1, 7, 64])
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_factors_multiply_back(n, dtype):
-    a = rg.Tensor(some(2, n, n).real.astype(dtype) if dtype == "float64" else some(2, n, n))
+    a = rg.Tensor(some(2, n, n).real.astype(dtype) if dtype == "float64" else some(2, n, n), share=True)
     p, low, up = rg.linalg.lu(a)
     np.testing.assert_allclose((p @ low @ up).array, a.array, rtol=1e-9, atol=1e-9)
     lu, pivots = rg.linalg.lu_factor(a)
@@ -94,11 +94,11 @@ def test_geqrf_has_no_derivative():
     with pytest.raises(NotImplementedError, match="'geqrf' is not implemented"):
         rg.geqrf(a).tau.sum().backward()
     with pytest.raises(RuntimeError, match="complex dtype"):
-        rg.geqrf(rg.Tensor(some(2, 2)).requires_grad_())
+        rg.geqrf(rg.Tensor(some(2, 2), share=True).requires_grad_())
 
 
 def test_the_reflections_of_geqrf_make_the_q_of_qr():
-    a = rg.Tensor(some(4, 3))
+    a = rg.Tensor(some(4, 3), share=True)
     np.testing.assert_allclose(rg.linalg.householder_product(*rg.geqrf(a)).array, rg.linalg.qr(a).Q.array)
     np.testing.assert_allclose(
         rg.ormqr(*rg.geqrf(a), a, transpose=True)[:3].array, rg.linalg.qr(a).R.array, atol=1e-12
@@ -107,7 +107,7 @@ def test_the_reflections_of_geqrf_make_the_q_of_qr():
 
 @pytest.mark.parametrize("rank", [0, 1, 2, 3])
 def test_a_determinant_has_its_cofactors_for_gradient_at_any_rank(rank):
-    a = rg.Tensor(np.diag([2.0, 3.0, 5.0]) * (np.arange(3) < rank)).requires_grad_()
+    a = rg.Tensor(np.diag([2.0, 3.0, 5.0]) * (np.arange(3) < rank), share=True).requires_grad_()
     cofactors = [np.prod(np.delete(np.diag(a.array), i)) for i in range(3)]
     (plain,) = rg.autograd.grad(rg.linalg.det(a), a)
     (recorded,) = rg.autograd.grad(rg.linalg.det(a), a, create_graph=True)

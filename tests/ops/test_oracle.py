@@ -76,7 +76,7 @@ def compare_gradients(
     torch: Any, outs: list[Any], xs: list[Any], their_outs: list[Any], ys: list[Any]
 ) -> None:
     gs = some([o.detach().array for o in outs], seed=1)
-    mine = rg.autograd.grad(outs, xs, [rg.Tensor(g) for g in gs], materialize_grads=True)
+    mine = rg.autograd.grad(outs, xs, [rg.Tensor(g, share=True) for g in gs], materialize_grads=True)
     hers = torch.autograd.grad(their_outs, ys, [dense(torch, g) for g in gs], materialize_grads=True)
     for f, w in zip(mine, hers, strict=True):
         np.testing.assert_allclose(f.array, plain(w), **CLOSE)

@@ -102,5 +102,5 @@ def test_a_result_has_pytorchs_shape_and_dtype(torch: Any, path: str) -> None:
 
 @pytest.mark.parametrize("number", [np.bool_(True), np.int32(3), np.float64(0.5), np.complex64(1j)])
 def test_a_number_of_numpys_keeps_its_dtype(number: Any) -> None:
-    made = rg.Tensor(number)
+    made = rg.Tensor(number, share=True)
     assert (made.dtype, made.shape, made.item()) == (number.dtype, (), number.item())

@@ -25,7 +25,7 @@ def decades(low: float, high: float, count: int = 400) -> Any:
 
 
 def of(function: Any, *arrays: Any) -> Any:
-    return function(*(rg.Tensor(np.asarray(a, np.float64)) for a in arrays)).array
+    return function(*(rg.Tensor(np.asarray(a, np.float64), share=True) for a in arrays)).array
 
 
 POSITIVE = np.concatenate([spread((0, 1), (1, 3), (3, 20)), decades(-300, 2.8)])
@@ -273,9 +273,9 @@ def test_narrow_numbers_are_computed_like_wide_ones_and_integers_as_floats(name)
     for dtype, rtol in ((np.float32, 1e-7), (np.float16, 1e-3)):
         if dtype is np.float16 and name in NO_HALF:
             with pytest.raises(NotImplementedError, match="not implemented for 'Half'"):
-                function(rg.Tensor(x.astype(dtype)))
+                function(rg.Tensor(x.astype(dtype), share=True))
             continue
-        found = function(rg.Tensor(x.astype(dtype))).array
+        found = function(rg.Tensor(x.astype(dtype), share=True)).array
         assert found.dtype == dtype
         np.testing.assert_allclose(found, of(function, x), rtol=rtol, atol=1e-4 if dtype is np.float16 else 0)
     assert function(rg.tensor([1])).dtype == rg.float32

@@ -56,6 +56,10 @@ ROUNDING = "depends on rounding: the matrix is singular, or the sign of a vector
 BY_COLUMNS = "a view of what lies by columns in PyTorch, and by rows here"
 ALIAS = "PyTorch reads what it has just written"
 WRONG = "PyTorch reads memory that is not there"
+# Of some inputs alone: the elimination of equal rows ends in a zero or in what rounding leaves, by the processor.
+INPUT_EXCEPTIONS = dict.fromkeys(
+    (("linalg.lu_factor", "expanded"), ("linalg.lu_factor_ex", "expanded")), ROUNDING
+)
 EXCEPTIONS = {
     **dict.fromkeys(("median", "nanmedian", "Tensor.median", "Tensor.nanmedian"), WRONG),
     **dict.fromkeys(("pinverse", "Tensor.pinverse", "linalg.pinv", "linalg.cond"), ROUNDING),
@@ -131,13 +135,13 @@ def test_a_function_takes_what_pytorchs_takes(torch: Any, path: str) -> None:
     wrong = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for kind in INPUTS:
+        for kind in (kind for kind in INPUTS if (path, kind) not in INPUT_EXCEPTIONS):
             for arguments in ARGUMENTS:
                 hers = outcome(torch, path, kind, arguments)
                 if isinstance(hers, Exception):
                     continue
                 mine = outcome(rg, path, kind, arguments)
-                if is_compiled() and "bool object expected" in str(mine):
+                if is_compiled() and "expected bool, but got" in str(mine):
                     continue  # PyTorch's `inplace` may be anything
                 if isinstance(mine, Exception):
                     found = f"raises {type(mine).__name__}: {mine}"

@@ -47,7 +47,7 @@ def test_forward_is_what_numpy_computes(case):
     excused(case, "numpy")
     for sample, arrays in calls(case, case.dtypes):
         with about(case, sample):
-            found = results(case.run(sample, [rg.Tensor(a) for a in arrays]))
+            found = results(case.run(sample, [rg.Tensor(a, share=True) for a in arrays]))
             wanted = case.reference(sample, arrays)
             wanted = wanted if isinstance(wanted, (tuple, list)) else (wanted,)
             assert len(found) == len(wanted)
@@ -132,7 +132,11 @@ def second_gradients(case, sample, arrays, gs, vs):
     xs, g_leaves = leaves(arrays), leaves(gs)
     outs = differentiable(case.run(sample, xs))
     first = rg.autograd.grad(outs, xs, g_leaves, create_graph=True, allow_unused=True)
-    pairs = [(f, rg.Tensor(v)) for f, v in zip(first, vs, strict=True) if f is not None and f.requires_grad]
+    pairs = [
+        (f, rg.Tensor(v, share=True))
+        for f, v in zip(first, vs, strict=True)
+        if f is not None and f.requires_grad
+    ]
     wanted = [*xs, *g_leaves]
     if not pairs:
         return [np.zeros_like(a) for a in arrays], [np.zeros_like(g) for g in gs]
@@ -172,7 +176,7 @@ def test_inputs_and_gradients_belong_to_their_owners(case):
             outs = differentiable(case.run(sample, xs))
             values = [o.array.copy() for o in outs]
             gs = some(values, seed=1)
-            g_tensors = [rg.Tensor(g.copy()) for g in gs]
+            g_tensors = [rg.Tensor(g.copy(), share=True) for g in gs]
             first = scribbled(outs, g_tensors, xs)
             second = scribbled(outs, g_tensors, xs)
             for a, b in zip(
@@ -208,7 +212,7 @@ def scribbled(outs, gs, xs):
 @pytest.mark.parametrize("wrong", ["text", object(), None], ids=["text", "object", "None"])
 def test_what_is_no_tensor_is_refused_by_type(case, wrong):
     sample = case.samples[0]
-    inputs = [wrong, *(rg.Tensor(a) for a in case.arrays(sample, case.dtypes[0])[1:])]
+    inputs = [wrong, *(rg.Tensor(a, share=True) for a in case.arrays(sample, case.dtypes[0])[1:])]
     with pytest.raises(TypeError):
         case.run(sample, inputs)
 
@@ -226,7 +230,9 @@ def test_formulas_give_arrays_of_their_own_or_pass_on_what_they_got(case):
                     node.register_hook(
                         lambda gives, gets: check_ownership(arrays_of(gives), arrays_of(gets), others)
                     )
-            rg.autograd.backward(outs, [rg.Tensor(g) for g in some([o.detach().array for o in outs], seed=1)])
+            rg.autograd.backward(
+                outs, [rg.Tensor(g, share=True) for g in some([o.detach().array for o in outs], seed=1)]
+            )
 
 
 def arrays_of(grads):

@@ -31,11 +31,11 @@ NO_TWIN = {
 
 
 class TensorOf(type):
-    """Stands for `rg.Tensor` in a row's own call: wraps arrays as they are, has PyTorch's methods and instances."""
+    """Stands for `rg.Tensor` in a row's own call: wraps arrays (`share=True`), has PyTorch's methods and instances."""
 
     torch: Any = None
 
-    def __call__(cls, value: Any) -> Any:
+    def __call__(cls, value: Any, *, share: bool) -> Any:
         return dense(cls.torch, np.asarray(value))
 
     def __instancecheck__(cls, value: Any) -> bool:

@@ -16,6 +16,7 @@ LAYERS = (
         "forks",
         "lazy",
         "public_names",
+        "__future__",
         "version",
         "torch_version",
         "symbolic",
@@ -41,6 +42,7 @@ LAYERS = (
         "serialization",
         "_C",
         "foreach",
+        "legacy_storages",
         "legacy_types",
         "amp",
         "cpu",
@@ -49,20 +51,34 @@ LAYERS = (
         "random",
         "__config__",
         "_dynamo",
+        "_logging",
+        "_prims_common",
         "_inductor",
+        "_logging",
+        "_prims_common",
+        "_tensor_str",
+        "_vmap_internals",
         "accelerator",
         "cpu",
         "functional",
+        "fx",
         "jit",
+        "library",
         "mps",
+        "masked",
         "multiprocessing",
+        "onnx",
         "profiler",
+        "return_types",
+        "sparse",
         "storage",
+        "streams",
         "testing",
         "types",
         "xpu",
     ),
-    ("distributed",),
+    ("distributed", "functorch", "hub", "quasirandom"),
+    ("_functorch",),
     ("inspect", "alias"),
     ("cli",),
 )
@@ -74,14 +90,18 @@ NEIGHBOURS = {
     ("lazy", "forks"): "a fork waits for what is being loaded",
     ("func", "autograd"): "the transforms are written with grad and forward-mode",
     ("cpu", "amp"): "old names of autocast and GradScaler",
+    ("accelerator", "cuda"): "the devices there can be are GPUs",
+    ("streams", "cuda"): "the devices that have queues are GPUs",
     ("cuda", "amp"): "old names of autocast and GradScaler",
     ("optim", "nn"): "an average of a model is a model",
+    ("utils", "nn"): "which modules are running is told by their hooks",
+    ("_functorch", "functorch"): "the transforms have private names in PyTorch, too",
     ("cuda", "legacy_types"): "the old types have names for GPUs too",
 }
 
 # The package's own namespace, as users see it. Only what stands above everything may read it.
 WHOLE = "retrograd"
-READS_WHOLE = {"cli", "__main__", "__init__"}
+READS_WHOLE = {"alias", "cli", "__main__", "__init__"}
 
 _LEVELS = "levels of vmap are func's own, and are loaded when somebody maps over a batch"
 
@@ -99,7 +119,7 @@ ALLOWED: dict[tuple[str, str], str] = {
 }
 
 THREAD_STARTERS = {"Thread", "Timer", "ThreadPoolExecutor", "start_new_thread"}
-STARTS_THREADS = {"engine.threads", "distributed.progress"}
+STARTS_THREADS = {"engine.threads", "distributed.progress", "distributed.stores", "backends.long_calls"}
 
 
 class Import(NamedTuple):

@@ -12,7 +12,9 @@ NAMES = re.compile(
     r"\b(BatchedArray|BatchedShape|BatchedBackend|Unbatchable|DynamicShape|DataDependent|backends\.batch|is_batched"
     r"|has_batched|levels_of|all_samples|on_levels)\b"
 )
-FILES = [path for path in python_files() if not relative(path).startswith(("backends/", "func/"))]
+FILES = [
+    path for path in python_files() if not relative(path).startswith(("backends/", "func/", "_functorch/"))
+]
 
 
 @pytest.mark.parametrize("path", FILES, ids=relative)

@@ -2,7 +2,8 @@
 
 The modules of `nn` have PyTorch's names, which are those of the ops that they call, too: there are two `Softmax`, the
 module and its calculus. So it is with `distributions`: there are two `Poisson`, and with the methods of
-`nn.utils.prune`: there are two `Identity`. Each world by itself has a name once.
+`nn.utils.prune`: there are two `Identity`; and with the functions of
+`autograd._functions`: there are two `Resize`. Each world by itself has a name once.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ def test_each_class_name_is_defined_once():
     for path in python_files():
         for name in defined(tree(path)):
             room = relative(path).partition("/")[0]
-            world = room if room in ("cuda", "nn", "distributions", "distributed") else "the rest"
-            world = "prune" if path.stem == "prune" else world
+            world = room if room in ("cpu", "cuda", "nn", "distributions", "distributed") else "the rest"
+            world = path.stem if path.stem in ("prune", "_functions") else world
             places[name, world].append(relative(path))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 

@@ -313,6 +313,14 @@ with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as prof:
     with record_function("model_inference"):
         net(waves(4, 8))
 t = prof.key_averages().table(sort_by="cpu_time_total", row_limit=10)
+for key in ("self_cpu_memory_usage", "cpu_memory_usage", "self_cuda_time_total"):
+    assert prof.key_averages(group_by_input_shape=True).table(sort_by=key, row_limit=3)
+with profile(activities=[ProfilerActivity.CPU], with_stack=True) as with_stacks:
+    net(waves(4, 8))
+with tempfile.TemporaryDirectory() as stacks:
+    with_stacks.export_stacks(os.path.join(stacks, "stacks.txt"), "self_cpu_time_total")
+    with_stacks.events().export_stacks(os.path.join(stacks, "again.txt"), "self_cpu_time_total")
+    print(sorted(os.listdir(stacks)))
 print("model_inference" in t, "aten::linear" in t or "linear" in t)
 with profile(
     activities=[ProfilerActivity.CPU],

@@ -334,10 +334,3 @@ for i in range(3):
     for pa, tp in zip(q1.parameters(), t1.parameters()):
         tp.data.copy_(0.1 * pa.data + 0.9 * tp.data)
     print("%.5f %.5f %.5f" % (ql.item(), al.item(), ll.item()))
-try:
-    from torch.utils.tensorboard import SummaryWriter
-
-    w = SummaryWriter("runs/x")
-    print("writer")
-except Exception:
-    print("no tensorboard")

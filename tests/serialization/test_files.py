@@ -127,9 +127,29 @@ def test_a_function_of_locations_sees_storages_and_their_devices():
     data = elsewhere(saved(rg, [rg.arange(4.0)[1:], rg.ones(2, dtype=rg.int64)]))
     rg.load(
         io.BytesIO(data),
-        map_location=lambda storage, where: seen.append((storage.tolist(), where)) or storage,
+        map_location=lambda storage, where: seen.append((np.asarray(storage).tobytes(), where)) or storage,
     )
-    assert seen == [([0.0, 1.0, 2.0, 3.0], "cuda:0"), ([1, 1], "cuda:0")]
+    numbers = np.arange(4, dtype=np.float32), np.ones(2, np.int64)
+    assert seen == [(array.tobytes(), "cuda:0") for array in numbers]
+
+
+def test_a_function_of_locations_may_leave_it_to_the_default():
+    data = saved(rg, rg.arange(3.0))
+    restore = rg.serialization.default_restore_location
+    assert rg.load(io.BytesIO(data), map_location=lambda s, _: restore(s, "cpu")).tolist() == [0.0, 1.0, 2.0]
+    with pytest.raises(RuntimeError, match="Attempting to deserialize object on device 'cuda:0'"):
+        rg.load(io.BytesIO(data), map_location=lambda s, _: restore(s, "cuda:0"))
+    assert rg.serialization.location_tag(rg.ones(2).untyped_storage()) == "cpu"
+
+
+def test_numbers_can_be_left_out():
+    model = rg.nn.Linear(2, 3)
+    with rg.serialization.skip_data():
+        data = saved(rg, model.state_dict())
+    assert len(data) == len(saved(rg, model.state_dict()))
+    assert not any(t.any() for t in rg.load(io.BytesIO(data)).values())
+    with rg.serialization.skip_data():
+        assert rg.load(io.BytesIO(saved(rg, rg.ones(2)))).tolist() == [0.0, 0.0]
 
 
 def test_tensors_go_to_another_device():
@@ -197,6 +217,15 @@ def test_dtypes_that_are_not_here(torch):
     data = saved(torch, torch.ones(2).to(torch.float8_e5m2))
     with pytest.raises(pickle.UnpicklingError, match="float8_e5m2 is of a kind that retrograd has not"):
         rg.load(io.BytesIO(data))
+
+
+def test_dtypes_that_are_only_named(torch):
+    names = ["float8_e4m3fn", "complex32", "qint8", "uint3", "bits1x8"]
+    data = saved(torch, {"kinds": [getattr(torch, name) for name in names]})
+    assert rg.load(io.BytesIO(data))["kinds"] == [getattr(rg, name) for name in names]
+    again = io.BytesIO()
+    rg.save([getattr(rg, name) for name in names], again)
+    assert torch.load(io.BytesIO(again.getvalue())) == [getattr(torch, name) for name in names]
 
 
 # ---- our first format ---------------------------------------------------------------------------------------------

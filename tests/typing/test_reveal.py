@@ -5,12 +5,8 @@ A line `reveal_type(x.exp())  # reveals: Tensor` says which type the expression 
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import re
 import runpy
-import shutil
-import subprocess
 import sys
 import typing
 from functools import cache
@@ -18,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project.sources import ROOT
+from .checkers import mypy, needs_mypy, needs_pyright, pyright
 
 FOLDER = Path(__file__).parent / "snippets"
 SNIPPETS = {path.name: path for path in sorted(FOLDER.glob("*.py"))}
@@ -43,8 +39,7 @@ def without_modules(text: str) -> str:
 @cache
 def told_by_mypy() -> tuple[Revealed, list[str]]:
     """The types, and the errors."""
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", *map(str, SNIPPETS.values())]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
+    done = mypy("--strict", "--no-error-summary", *map(str, SNIPPETS.values()))
     assert not done.stderr
     types, errors = {}, []
     for line in done.stdout.splitlines():
@@ -59,10 +54,8 @@ def told_by_mypy() -> tuple[Revealed, list[str]]:
 @cache
 def told_by_pyright() -> tuple[Revealed, list[str]]:
     """The types, and the errors."""
-    command = ["pyright", "--pythonpath", sys.executable, "--outputjson", *map(str, SNIPPETS.values())]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
     types, errors = {}, []
-    for told in json.loads(done.stdout)["generalDiagnostics"]:
+    for told in pyright(*map(str, SNIPPETS.values()))["generalDiagnostics"]:
         name, number = Path(told["file"]).name, told["range"]["start"]["line"] + 1
         note = re.fullmatch(r'Type of ".*" is "(.*)"', told["message"], re.DOTALL)
         if told["severity"] == "information" and note is not None:
@@ -79,7 +72,7 @@ def test_there_are_twenty_snippets_and_every_line_says_its_type():
         assert all(expected(name).values()), name
 
 
-@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+@needs_mypy
 @pytest.mark.parametrize("name", SNIPPETS)
 def test_mypy_reveals(name):
     types, errors = told_by_mypy()
@@ -87,9 +80,7 @@ def test_mypy_reveals(name):
     assert {place: text for place, text in types.items() if place[0] == name} == expected(name)
 
 
-@pytest.mark.skipif(
-    shutil.which("pyright") is None, reason="pyright is not on the path: npm install -g pyright"
-)
+@needs_pyright
 @pytest.mark.parametrize("name", SNIPPETS)
 def test_pyright_reveals(name):
     types, errors = told_by_pyright()

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
+
+from tools.compiling.interpreted import run_interpreted
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 PACKAGE = SOURCE / "retrograd"
 
 # What every operation passes through. Everything else (nn, inspect, cli …) is called once a step or less.
 COMPILED_PACKAGES = ("core", "engine", "ops", "autograd", "backends")
-# What loose parameters are converted by, and what per-sample gradients are made of besides a backward.
-COMPILED_ALONE = ("arguments.py", "func/levels.py", "func/own.py")
+# What loose parameters are converted by, what per-sample gradients are made of besides a backward, what every step of
+# an optimiser does for each parameter, and what hears of every operation while a recording is on.
+COMPILED_ALONE = (
+    "arguments.py",
+    "func/levels.py",
+    "func/own.py",
+    "inspect/notes.py",
+    "inspect/recorder.py",
+    "optim/memory.py",
+)
 
 _ON_REQUEST = "runs when somebody checks or looks for something; the operations it calls are compiled"
 _INTERPRETED_SUBCLASSES = (
@@ -27,6 +34,7 @@ INTERPRETED = {
     "backends/flags.py": "modules made of names, which a program sets",
     "backends/layout_class.py": "derives from a builtin string",
     "backends/memory.py": "called once in a while",
+    "backends/pieces.py": "its loop hears of signals",
     "backends/shared_memory.py": "called once in a while",
     "backends/batch/methods.py": "derives from NumPy's mixin of operators",
     "backends/bfloat16.py": "derives from NumPy's array",
@@ -38,30 +46,30 @@ INTERPRETED = {
     **{
         f"backends/gpu/{name}.py": "a call or two beside a launch"
         for name in (
-            *(
-                "attention",
-                "cudnn",
-                "faults",
-                "indices",
-                "kernels",
-                "launch",
-                "libraries",
-                "library",
-                "losses",
-                "norms",
-            ),
-            *("norms", "products", "random", "reductions", "rows", "ufuncs"),
+            "attention",
+            "cudnn",
+            "faults",
+            "indices",
+            "nvidia",
+            "library",
+            "losses",
+            "products",
+            "random",
         )
     },
+    "backends/gpu/ufuncs.py": "a call or two beside a launch",
     "backends/gpu/bfloat16.py": "makes a class of CuPy's array at run time",
     "core/plain.py": "the ordinary classes that compiled ones derive from to have weak references and attributes",
     "ops/aten.py": "a module with a __getattr__ of its own",
+    "ops/refusals.py": "asked when a call has failed",
+    "ops/namespaces.py": "a class whose attributes are what programs have defined",
     "ops/register.py": "changes classes after they are made, and makes functions whose signatures are read",
     "ops/numpy/functions.py": "functions made within functions, whose signatures are read",
     "ops/returns.py": "subclasses of named tuples",
     "ops/special/chebyshev_tables.py": "nested functions only, made once at import",
     "autograd/modes.py": "decorators that look at the function they decorate",
     "autograd/function.py": _INTERPRETED_SUBCLASSES,
+    "autograd/_functions.py": "derives from what stays interpreted",
     "autograd/custom_gradient.py": "wraps functions in functions",
     "autograd/nested_io.py": _INTERPRETED_SUBCLASSES,
     "autograd/once.py": "wraps functions in functions",
@@ -85,24 +93,14 @@ INTERPRETED = {
 
 
 # Where the modules that are loaded on demand are worth small code more than quick code.
-ON_DEMAND = ("retrograd.ops.", "retrograd.engine.")
+ON_DEMAND = ("retrograd.ops.", "retrograd.engine.", "retrograd.backends.gpu.")
 
 
 @cache
 def loaded_at_once() -> frozenset[str]:
     """The modules that `import retrograd` loads: what every program runs."""
-    # Not by PYTHONPATH: an isolated build takes out of it what an editable install has put into the environment.
-    path = [str(SOURCE), *sys.path]
-    program = f"import json, sys; sys.path[:] = {path}; import retrograd; print(json.dumps([*sys.modules]))"
-    settings = {"RETROGRAD_INTERPRETED": "1", "RETROGRAD_NO_NATIVE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, **settings},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return frozenset(json.loads(done.stdout))
+    program = "import json, retrograd; print(json.dumps([*sys.modules]))"
+    return frozenset(json.loads(run_interpreted(program)))
 
 
 def compiled_files() -> list[Path]:

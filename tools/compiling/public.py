@@ -21,7 +21,7 @@ def called_by_users(trees: Mapping[str, ast.Module], census: Census) -> dict[str
     offered = set(_offered(trees))
     found = {module: _functions(tree) & _names_in(module, offered) for module, tree in census.trees.items()}
     for module, tree in census.trees.items():
-        found[module] |= _functions(tree) & set(_declared(tree))
+        found[module] |= _functions(tree) & set(declared_names(tree))
     for relative in {relative for name in offered for relative in census.family(name)}:
         if relative in census.classes and not any(name == _NODE for _, name in census.family(relative)):
             module, name = relative
@@ -46,7 +46,7 @@ def _offered(trees: Mapping[str, ast.Module]) -> Iterator[Name]:
 
 def _home(trees: Mapping[str, ast.Module], module: str, name: str) -> Name:
     """Where something is defined, and what it is called there; nothing if it is a module itself."""
-    source, own = _imports(trees[module]).get(name, (module, name))
+    source, own = imports_of(trees[module]).get(name, (module, name))
     if f"{source}.{own}" in trees:
         return f"{source}.{own}", ""
     if (source, own) == (module, name) or source not in trees:
@@ -55,7 +55,7 @@ def _home(trees: Mapping[str, ast.Module], module: str, name: str) -> Name:
 
 
 @cache
-def _imports(tree: ast.Module) -> dict[str, Name]:
+def imports_of(tree: ast.Module) -> dict[str, Name]:
     """What a module imports, for type checkers too."""
     return {
         alias.asname or alias.name: (node.module, alias.name)
@@ -85,8 +85,8 @@ def _table(tree: ast.Module, name: str) -> list[str]:
     return []
 
 
-def _declared(tree: ast.Module) -> Iterator[str]:
-    """The functions that a module declares public: `public("add")(add)`, see declarations.py."""
+def declared_names(tree: ast.Module) -> Iterator[str]:
+    """What a module declares public: `public("add")(add)`, see declarations.py."""
     for node in tree.body:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             call, given = node.value.func, node.value.args

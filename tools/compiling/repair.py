@@ -80,9 +80,9 @@ DEALLOCATORS = Rewriting(
 )
 
 DECLARATIONS = Rewriting(
-    "declarations of what ends an object",
+    "declarations of what ends an object, boxes numbers, judges an error and loads a module",
     re.compile(r'^#include "__native_internal_\w+\.h"\n', re.MULTILINE),
-    r'\g<0>#include "freeing.h"\n',
+    r'\g<0>#include "freeing.h"\n#include "boxing.h"\n#include "judging.h"\n#include "loading.h"\n',
 )
 
 SETTERS = Rewriting(

@@ -1,8 +1,9 @@
 """Changes to mypyc's run-time library, so that nobody can tell errors of compiled functions from those of others.
 
 Wrong arguments are complained of in the words that C functions use, where Python says `f() got an unexpected keyword
-argument 'x'`. The lines of a traceback name a file relative to where the package was compiled, which nobody finds, and
-modules name a library of their own that does not exist: both are to name the source that is installed.
+argument 'x'`, and of one that is of a wrong type it is not said whose it is. The lines of a traceback name a file
+relative to where the package was compiled, which nobody finds, and modules name a library of their own that does not
+exist: both are to name the source that is installed.
 
 Compiled code takes it for granted that an int can be made an object. Where there is no memory for one, the library
 ends the process; it is to ask once more first, because by then others may have given memory back.
@@ -74,6 +75,17 @@ _TRACEBACKS = {
         lambda found: f"{_SOURCE}{found[1]}source_of(globals, filename),",
     ): exactly(1),
 }
+_TYPES = {
+    _message("a wrong type", r"%s object expected; got %U", "expected %s, but got %U"): exactly(1),
+    Rewriting(
+        "whose argument is of a wrong type",
+        re.compile(r"^( *)CPy_TypeError\(expected, value\);\n( *CPy_AddTraceback)", re.MULTILINE),
+        r"""\1PyObject *kind = CPy_FormatTypeName(value);
+\1PyErr_Format(PyExc_TypeError, "%s(): expected %s, but got %V", funcname, expected, kind, "something else");
+\1Py_XDECREF(kind);
+\2""",
+    ): exactly(1),
+}
 _PLACES = {
     Rewriting(
         "the file of a module",
@@ -99,11 +111,44 @@ _INTS = {
             value = CPyLong_FromSsize_t(CPyTagged_ShortAsSsize_t(x));
             if (value == NULL) CPyError_OutOfMemory();""",
     ): exactly(2),
+    Rewriting(
+        "a sum, a difference, a product, a negative or a complement for which there was no memory",
+        re.compile(
+            r"(result = (PyNumber_(?:Negative|Add|Subtract|Multiply|Invert)\([^;]*\));"
+            r"\s*if \((?:unlikely\()?result == NULL\)+ \{)\s*CPyError_OutOfMemory\(\);"
+        ),
+        r"""\1
+        PyErr_Clear();
+        result = \2;
+        if (result == NULL) CPyError_OutOfMemory();""",
+    ): exactly(5),
+    Rewriting(
+        "the bits of negative numbers for which there was no memory",
+        re.compile(
+            r"(if \(op == '&'\) \{\s*r = PyNumber_And.*?PyNumber_Xor\(aobj, bobj\);\s*\}\s*)"
+            r"(if \(unlikely\(r == NULL\)\) \{)\s*CPyError_OutOfMemory\(\);",
+            re.DOTALL,
+        ),
+        r"""\1\2
+        PyErr_Clear();
+        \1if (r == NULL) CPyError_OutOfMemory();""",
+    ): exactly(1),
+    Rewriting(
+        "the bits of positive numbers for which there was no memory",
+        re.compile(
+            r"(writer = (PyLongWriter_Create\([^;]*\));\s*if \(unlikely\(writer == NULL\)\) \{)"
+            r"\s*CPyError_OutOfMemory\(\);"
+        ),
+        r"""\1
+        PyErr_Clear();
+        writer = \2;
+        if (writer == NULL) CPyError_OutOfMemory();""",
+    ): exactly(1),
 }
 FILES = {
     "getargs.c": _MESSAGES,
     "getargsfast.c": _MESSAGES,
-    "exc_ops.c": _TRACEBACKS,
+    "exc_ops.c": _TRACEBACKS | _TYPES,
     "misc_ops.c": _PLACES,
     "int_ops.c": _INTS,
 }
@@ -128,4 +173,4 @@ def changed(name: str, text: str, tally: Tally) -> str:
 
 def expected() -> dict[Rewriting, Times]:
     """How often that happens in a build."""
-    return {**_MESSAGES, **_TRACEBACKS, **_PLACES, **_INTS}
+    return {**_MESSAGES, **_TRACEBACKS, **_TYPES, **_PLACES, **_INTS}

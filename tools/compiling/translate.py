@@ -6,6 +6,7 @@ import gc
 import inspect
 import os
 import shutil
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -19,29 +20,32 @@ from mypyc.ir.ops import ERR_MAGIC, PrimitiveDescription
 from mypyc.namegen import NameGenerator, exported_name
 from mypyc.primitives.registry import method_call_ops
 from setuptools import Extension
-from tools.compiling import loosen, repair, runtime
+from tools.compiling import judging, loosen, repair, runtime
 from tools.compiling.census import Census
 from tools.compiling.declarations import declared
 from tools.compiling.describe import Descriptions
 from tools.compiling.kept import Note, digest_of
+from tools.compiling.loading import Loading
 from tools.compiling.modules import PACKAGE, SOURCE, compiled_files
 from tools.compiling.public import called_by_users
 from tools.compiling.rewriting import Rewriting, Tally, Times, exactly
 from tools.compiling.stable import name_literals
 from tools.compiling.syntax import tree_of
 
+ROOT = SOURCE.parent
+NOTE = "translated.json"  # says what the C files were made of
 UNIT = "retrograd"  # the shared library is called retrograd__mypyc
+TABLE = f"__native_{UNIT}.c"  # the C file of all literals
 
 
 def translate(target: Path) -> Extension:
     """The library with all the code: C files in `target`, written if what they are made of is new."""
-    note = Note(target / "translated.json", _made_of())
+    note = Note(target / NOTE, _made_of())
     sources = note.read()
     if sources is None or not all((target / name).exists() for name in sources):
         note.drop()
-        with _without_collector():
-            sources = [str(Path(source).relative_to(target)) for source in _translated(target).sources]
-        note.write(sources)
+        _translate_apart(target, note.made_of)
+        sources = note.read()
     # The run-time library's headers need not be where they were the last time.
     return Extension(
         f"{UNIT}__mypyc",
@@ -56,6 +60,27 @@ def _made_of() -> str:
     return digest_of(files)
 
 
+def _translate_apart(target: Path, made_of: str) -> None:
+    """Has another process do it, which need not put its million objects away: that takes twelve seconds."""
+    program = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tools.compiling.translate import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(target), made_of], check=False)
+    if done.returncode:
+        raise RuntimeError("mypyc ended with an error")
+
+
+def main() -> None:
+    """What that process does: the C files, and the note that says what they were made of."""
+    target, made_of = Path(sys.argv[1]), sys.argv[2]
+    gc.disable()  # nothing that a translation makes is garbage before its end
+    sources = [str(Path(source).relative_to(target)) for source in _translated(target).sources]
+    Note(target / NOTE, made_of).write(sources)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
 def _translated(target: Path) -> Any:
     """Has mypyc write the C files, and corrects them."""
     target.mkdir(parents=True, exist_ok=True)
@@ -63,30 +88,20 @@ def _translated(target: Path) -> Any:
     tally = Tally()
     loose = _loosened(sources, tally)
     files = [f"{module.replace('.', '/')}.py" for module in loose]
-    # `make check` judges the types; here mypy only has to know them.
-    options = ["--config-file=", "--follow-imports=silent", f"--cache-dir={target / 'types'}"]
+    # `make check` judges the types; here mypy only has to know them, and it would never read what it keeps.
+    options = ["--config-file=", "--follow-imports=silent", f"--cache-dir={os.devnull}"]
     with _checked_words(), _working_in(_prepared(target / "src", loose)), _tolerant_signatures():
         unit, *_ = mypycify(options + files, multi_file=True, target_dir=str(target), group_name=UNIT)
     changed = sum(sources[module] != text for module, text in loose.items())
     expected = {loosen.IMPORTS: exactly(changed)} | _improve(target, loose, tally) | runtime.expected()
     runtime.change_runtime(unit, target, tally)
-    _add_freeing(unit, target)
+    _add_own(unit, target)
     tally.check(expected)
     if sys.platform == "linux":  # elsewhere assemblers know other words
-        table = target / f"__native_{UNIT}.c"
+        table = target / TABLE
         modules = [path for path in map(Path, unit.sources) if path.name.startswith("__native")]
         name_literals([path for path in modules if path != table], table)
     return unit
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Nothing that a translation makes is garbage before its end, and looking for some takes a tenth of its time."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _module(path: Path) -> str:
@@ -115,25 +130,32 @@ def _prepared(folder: Path, sources: Mapping[str, str]) -> Path:
 def _improve(target: Path, sources: Mapping[str, str], tally: Tally) -> dict[Rewriting, Times]:
     """Corrects the C files and puts into them what mypyc left out; returns how often that should have happened."""
     names = NameGenerator([list(sources)])
-    texts, described = [], Counter[Rewriting]()
+    paths = {module: target / f"__native_{exported_name(module)}.c" for module in sources}
+    texts = {module: path.read_text(encoding="utf-8") for module, path in paths.items()}
+    loading = Loading(texts, tally)
+    described = Counter[Rewriting]({judging.WRAPPERS: 0})
     for module, source in sources.items():
-        path = target / f"__native_{exported_name(module)}.c"
-        text = path.read_text(encoding="utf-8")
         descriptions = Descriptions(module, source, names)
         described.update(descriptions.expected())
-        texts.append(text)
-        path.write_text(descriptions.put_into(repair.repair(text, tally), tally), encoding="utf-8")
+        described[judging.WRAPPERS] += judging.count(module, source, names)
+        text = descriptions.put_into(repair.repair(texts[module], tally), tally)
+        text = judging.judge(module, source, names, text, tally)
+        paths[module].write_text(loading.shortened(module, text), encoding="utf-8")
+    loading.finish(target / TABLE)
+    census = Census(sources)
     return {
         **{rewriting: exactly(count) for rewriting, count in described.items()},
-        **repair.expected(Census(sources), texts),
+        **repair.expected(census, list(texts.values())),
+        **loading.expected(census),
     }
 
 
-def _add_freeing(unit: Any, target: Path) -> None:
-    """Has the unit compile what deallocators use, which is written here and not by mypyc."""
-    for name in ("freeing.h", "freeing.c"):
-        shutil.copyfile(Path(__file__).with_name(name), target / name)
-    unit.sources.append(str(target / "freeing.c"))
+def _add_own(unit: Any, target: Path) -> None:
+    """Has the unit compile what is written here and not by mypyc."""
+    for subject in ("freeing", "boxing", "judging", "loading"):
+        for name in (f"{subject}.h", f"{subject}.c"):
+            shutil.copyfile(Path(__file__).with_name(name), target / name)
+        unit.sources.append(str(target / f"{subject}.c"))
 
 
 @contextmanager

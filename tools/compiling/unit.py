@@ -16,7 +16,7 @@ from tools.compiling.objects import First, Objects
 from tools.compiling.stable import Header
 
 HEADER = "all.h"  # what every module includes: two megabytes of declarations
-FREEING = "freeing.h"  # and what it does not declare, but uses
+OWN = ("freeing.h", "boxing.h", "judging.h", "loading.h")  # and what it does not declare, but uses
 TOGETHER = 6  # modules in one file at most: more, and a change of one has many compiled again
 
 
@@ -30,10 +30,10 @@ def unit_objects(unit: Extension, folder: Path, objects: Objects, level: str = "
     def flags(source: Path) -> list[str]:
         return [*python_flags(kind, source, level), *hardened]
 
-    header, freeing = Header(headers), (folder / FREEING).read_text(encoding="utf-8")
+    header, own = Header(headers), "".join((folder / name).read_text(encoding="utf-8") for name in OWN)
 
     def seen_by(text: str) -> str:
-        return header.seen_by(text) + freeing
+        return header.seen_by(text) + own
 
     first = _first(sources, folder, headers) if kind == "gcc" else None
     return objects.of(sources, unit.include_dirs, flags, seen_by, first)
@@ -58,7 +58,15 @@ def _kind(source: Path) -> tuple[bool, str]:
 
 
 def _first(sources: list[Path], folder: Path, headers: list[Path]) -> First:
-    """One header of them all, for the modules; the run-time library has its own."""
+    """One header of them all, for the modules; the run-time library has its own.
+
+    What the headers declare is in the library itself, and needs no detour by a table of addresses; Python's is not.
+    """
     header = folder / HEADER
-    header.write_text("".join(f'#include "{path.name}"\n' for path in headers), encoding="utf-8")
+    lines = [
+        *("#include <Python.h>", "#include <CPy.h>", "#pragma GCC visibility push(hidden)"),
+        *(f'#include "{path.name}"' for path in headers),
+        "#pragma GCC visibility pop\n",
+    ]
+    header.write_text("\n".join(lines), encoding="utf-8")
     return First(header, {path for path in sources if path.name.startswith("__native")})

@@ -18,8 +18,9 @@ import numpy as np
 from tools.fusing.symbols import FLOATS, Answers, Course, Number, Symbol, as_float, as_term, called
 from tools.fusing.terms import FLOAT, NUMBER, NotFusedError, Term, term
 
+from retrograd.core.families import ElementwiseBinary, ElementwiseUnary
 from retrograd.core.metadata import InputMetadata
-from retrograd.core.op import OUT, Binary, ElementwiseBinary, ElementwiseUnary, Op, Unary, Variadic, X, Y
+from retrograd.core.op import OUT, Binary, Op, Unary, Variadic, X, Y
 
 # Families beside ElementwiseUnary and ElementwiseBinary whose formulas are elementwise.
 FAMILIES = {

@@ -29,6 +29,8 @@ def _get_sequence_nr() -> int:
 def _unsafe_set_version_counter(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
     """Sets how often tensors were written in place; "unsafe" since backward goes by that."""
     for tensor, version in zip(tensors, versions, strict=True):
+        if version < 0:
+            raise RuntimeError(f"Cannot set a version_counter to a value below 0: {version}")
         tensor._version_counter().show(version)
 
 

@@ -6,6 +6,7 @@ from itertools import count
 from typing import Any
 
 from retrograd.autograd.forward_ad import set_fwd_grad_enabled
+from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.modes import current
 from retrograd.core.node import GraphRoot, Node
 from retrograd.engine.engine import ENGINE
@@ -43,9 +44,15 @@ def _current_autograd_node() -> Node | None:
 
 def _will_engine_execute_node(node: Any) -> bool:
     """Whether the running backward runs a node, or has run it."""
-    task = _running("_get_should_execute_nodes")
     if not isinstance(node, Node):
         raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, but got {type_name(node)}")
+    task = _running("_get_should_execute_nodes")
+    info = None if task.exec_info is None else task.exec_info.get(node)
+    if isinstance(node, AccumulateGrad) and info is not None and info.captures:
+        raise RuntimeError(
+            "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
+            "A leaf's gradient is handed out there, and its node does not run."
+        )
     return task.will_run(node)
 
 

@@ -8,11 +8,11 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from retrograd.alias.torch_module import MissingModule, TorchModule, module_for
+from retrograd.alias.torch_module import MissingModule, TorchModule, module_for, own
 
 
 class Finder:
-    """Finds `torch.nn` and the like before anything else does."""
+    """Finds `torch.nn` and the like, and `functorch`, before anything else does."""
 
     def __init__(self, top: TorchModule) -> None:
         self.top = top
@@ -21,7 +21,7 @@ class Finder:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """What Python's import needs to know of a module; None if it is not one of PyTorch's, or no module."""
-        if name != "torch" and not name.startswith("torch."):
+        if name.partition(".")[0] not in ("torch", "functorch"):
             return None
         found = self.top if name == "torch" else module_for(name)
         return None if found is None else ModuleSpec(name, Handover(found), is_package=not _is_file(found))
@@ -29,7 +29,7 @@ class Finder:
 
 def _is_file(module: TorchModule) -> bool:
     """Whether a module shows a file of ours, which `python -m` can run, and not a package."""
-    return not isinstance(module, MissingModule) and not hasattr(vars(module)["_shown"], "__path__")
+    return not isinstance(module, MissingModule) and not hasattr(own(module)["_shown"], "__path__")
 
 
 class Handover(Loader):
@@ -46,5 +46,5 @@ class Handover(Loader):
 
     def get_code(self, name: str) -> CodeType:
         """What `python -m torch.distributed.run` runs: the file that it shows, once more."""
-        path = Path(vars(self.module)["_shown"].__file__)
+        path = Path(own(self.module)["_shown"].__file__)
         return compile(path.read_bytes(), str(path), "exec")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from retrograd import lazy
+from retrograd.alias.class_names import give_name
 from retrograd.alias.classes import watch_classes
 from retrograd.alias.finder import Finder
 from retrograd.alias.torch_module import TorchModule
@@ -45,6 +46,8 @@ def install_as_torch() -> None:
     lazy.FORMS.changed = _forget
     sys.modules["torch"] = top
     top.__spec__ = finder.find_spec("torch")
+    for name in ("Tensor", "Size", "dtype", "device"):  # whose objects are there before anybody names them
+        give_name(getattr(top, name))
 
 
 def _forget() -> None:

@@ -2,7 +2,7 @@
 
 Note [What is missing]
 ~~~~~~~~~~~~~~~~~~~~~~
-A program may name what it never uses: `from torch.onnx import export` at its top, `torch.qint8` in a table of dtypes.
+A program may name what it never uses: `from torch.onnx import export` at its top, `torch.per_tensor_affine` in a table.
 So in a program that runs under the alias, a name that is missing is a stand-in. It raises when it is called, when a
 class that derives from it is instantiated, and when anything else is done with it. Nothing is an instance of it.
 
@@ -32,12 +32,15 @@ ADVICE = {
     "torch.ao": _QUANTISED,
     "torch.cuda": _DEVICES,
     "torch.distributed": "Ranks hold whole models here: use nn.parallel.DistributedDataParallel.",
+    "torch.distributed.fsdp": (
+        "Each rank holds the whole model here. For less memory use distributed.optim.ZeroRedundancyOptimizer with "
+        "shard_gradients=True, and nn.parallel.DistributedDataParallel otherwise."
+    ),
     "torch.distributed.rpc": "Ranks call no functions of each other here: send objects by torch.distributed.",
     "torch.export": _TRACES,
     "torch.fx": _TRACES,
     "torch.hub": _NET,
     "torch.jit": _TRACES,
-    "torch.library": "Own operations are classes of torch.autograd.Function here.",
     "torch.mps": _DEVICES,
     "torch.mtia": _DEVICES,
     "torch.nested": _SPARSE,
@@ -52,7 +55,6 @@ ADVICE = {
     "torch.sparse": _SPARSE,
     "torch.utils.cpp_extension": "No C++ is compiled here: write it in Python, with torch.autograd.Function.",
     "torch.utils.model_zoo": _NET,
-    "torch.utils.tensorboard": "Nothing here writes files of TensorBoard: print the numbers, or use tensorboardX.",
     "torch.xpu": _DEVICES,
 }
 _OTHERWISE = "Write it with the functions there are, or run this part where PyTorch is; docs/differences.md has a list."
@@ -72,7 +74,7 @@ def missing(name: str, frame: FrameType | None) -> Any:
     """What a name that is not there gives to a frame that asks for it: a stand-in, or an AttributeError."""
     if name.rpartition(".")[2].startswith("__") or not wants_the_thing(frame):
         raise AttributeError(sentence(name), name=name.rpartition(".")[2])
-    return StandIn(name)
+    return _stand_in(name)
 
 
 class StandIn:
@@ -80,8 +82,24 @@ class StandIn:
 
     __slots__ = ("_stands_for",)
 
+    _stands_for: str
+    __all__ = ()  # of a module: it offers nothing
+
     def __init__(self, name: str) -> None:
-        self._stands_for = name
+        object.__setattr__(self, "_stands_for", name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Nothing: what is changed here, as tools do to watch it, is never used."""
+
+    def __reduce__(self) -> Any:
+        return _stand_in, (self._stands_for,)  # copies are the thing itself
+
+    @property
+    def __name__(self) -> str:  # by which PyTorch's lists of classes name their tests
+        return self._stands_for.rpartition(".")[2]
+
+    def __str__(self) -> str:
+        return self._stands_for
 
     def __repr__(self) -> str:
         return f"<{self._stands_for}, which is not in retrograd>"
@@ -98,10 +116,23 @@ class StandIn:
     def __subclasscheck__(self, subclass: type) -> bool:
         return False
 
+    def __bool__(self) -> bool:
+        if not self._stands_for.startswith("torch.ops."):  # those are functions, which are true
+            _refuse(self)
+        return True
+
     def __or__(self, other: object) -> object:
         return Any  # in annotations: `torch.x | None`
 
     __ror__ = __or__
+
+
+_STAND_INS: dict[str, StandIn] = {}
+
+
+def _stand_in(name: str) -> StandIn:
+    """The one for a name, so that `torch.qscheme in (torch.qscheme, torch.Stream)` is true."""
+    return _STAND_INS.setdefault(name, StandIn(name))
 
 
 class Refuses:
@@ -118,7 +149,7 @@ def _refuse(self: StandIn, *args: object, **named: object) -> NoReturn:
 
 
 _USES = (
-    "call", "getitem", "setitem", "delitem", "iter", "next", "len", "contains", "enter", "exit", "bool", "int", "float",
+    "call", "getitem", "setitem", "delitem", "iter", "next", "len", "contains", "enter", "exit", "int", "float",
     "index", "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "matmul", "rmatmul", "pow", "neg",
     "abs", "lt", "le", "gt", "ge", "and", "invert",
 )  # fmt: skip

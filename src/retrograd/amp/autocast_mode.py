@@ -62,10 +62,10 @@ class autocast(AutocastSwitch):  # noqa: N801 - torch's name
     def __init__(
         self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
     ) -> None:
-        self.device = check_type(device_type)
+        self.device: str = check_type(device_type)
         if not is_autocast_available(self.device):
             raise RuntimeError(f"User specified an unsupported autocast device_type '{self.device}'")
-        self.fast_dtype = dtype_of(setting(self.device)[1] if dtype is None else as_dtype(dtype))
+        self.fast_dtype: Any = dtype_of(setting(self.device)[1] if dtype is None else as_dtype(dtype))
         self._cache_enabled = current().autocast_keeps if cache_enabled is None else cache_enabled
         if self.device == "cuda" and enabled and not _is_there("cuda"):
             warn("CUDA is not available or torch_xla is imported. Disabling autocast.", UserWarning)

@@ -10,6 +10,7 @@ from retrograd.backends.base import BACKENDS
 from retrograd.backends.dtypes import float16
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
+from retrograd.ops.inplace.loss_scale import _amp_update_scale_
 from retrograd.ops.tensor.create import full
 
 READY, UNSCALED, STEPPED = range(3)  # what has been done for an optimiser since the last update
@@ -169,7 +170,10 @@ class GradScaler:
             found = [p.found_inf for p in self._progress.values() if p.found_inf is not None]
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update.")
-            self._adapt(scale, tracker, any(f.item() for f in found))
+            worst = next((f for f in found if f.item()), found[0])
+            _amp_update_scale_(
+                scale, tracker, worst, self._growth_factor, self._backoff_factor, self._growth_interval
+            )
         self._progress = {}
 
     def _set_scale(self, scale: Tensor, new: float | Tensor) -> None:
@@ -182,20 +186,6 @@ class GradScaler:
             scale.copy_(new)
         else:
             scale.fill_(new)
-
-    def _adapt(self, scale: Tensor, tracker: Tensor, found_inf: bool) -> None:
-        """Smaller after gradients that are not finite; larger after enough steps in a row that were."""
-        if found_inf:
-            scale.mul_(self._backoff_factor)
-            tracker.fill_(0)
-            return
-        count = int(tracker.item()) + 1
-        if count == self._growth_interval:
-            grown = scale * self._growth_factor
-            if grown.isfinite():
-                scale.copy_(grown)
-            count = 0
-        tracker.fill_(count)
 
     def _check_inf_per_device(self, optimizer: Any) -> dict[Any, Tensor]:
         """Looks for gradients that are not finite, and divides by nothing."""

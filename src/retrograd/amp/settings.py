@@ -11,6 +11,7 @@ from retrograd.backends.dtypes import as_dtype
 from retrograd.core.autocast import close_block, open_block, put_setting, setting
 from retrograd.core.modes import current
 from retrograd.core.places import warn
+from retrograd.errors import type_name
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
@@ -33,6 +34,10 @@ def get_autocast_dtype(device_type: str) -> DtypeClass:
     >>> rg.get_autocast_dtype("cpu")
     torch.bfloat16
     """
+    if not isinstance(device_type, str):
+        raise TypeError(
+            f"get_autocast_dtype(): argument 'device_type' (position 1) must be str, not {type_name(device_type)}"
+        )
     return dtype_of(setting(check_type(device_type))[1])
 
 

@@ -39,16 +39,23 @@ else:
     __getattr__, __dir__ = _lazily(
         __name__,
         {
+            "retrograd.autograd._functions": "_functions=",
             "retrograd.autograd.anomaly_mode": "anomaly_mode= detect_anomaly set_detect_anomaly",
+            "retrograd.autograd.backward": (
+                "_calculate_shape=shapes_of _make_grads=make_grads _tensor_or_tensors_to_tuple=grad_list"
+            ),
             "retrograd.autograd.custom_gradient": "custom_gradient",
             "retrograd.autograd.forward_ad": "forward_ad=",
             "retrograd.autograd.function": "function= Function NestedIOFunction",
             "retrograd.autograd.functional": "functional=",
             "retrograd.autograd.gradcheck": "gradcheck gradgradcheck",
             "retrograd.autograd.mutation": "_unsafe_preserve_version_counter",
+            "retrograd.autograd.modes": "is_view_replay_enabled",
             "retrograd.autograd.nonfinite": "detect_nonfinite",
             "retrograd.autograd.variable": "variable= Variable",
-            "retrograd.profiler.legacy": "profiler=",
+            "retrograd.profiler.events": "profiler_util=",
+            "retrograd.profiler.legacy": "profiler= _profiler_enabled",
+            "retrograd.profiler.session": "kineto_available",
         },
     )
     _prefer_functions(__name__)

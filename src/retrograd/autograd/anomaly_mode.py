@@ -41,7 +41,7 @@ class set_detect_anomaly(Plain):  # noqa: N801 - torch's name
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         state = current()
         bit, state.check_nan = self.before
         state.special = (state.special & ~ANOMALY) | bit
@@ -74,5 +74,5 @@ class detect_anomaly(Plain):  # noqa: N801 - torch's name
     def __enter__(self) -> None:
         self.inner.append(set_detect_anomaly(True, self.check_nan))
 
-    def __exit__(self, *exc: object) -> None:
-        self.inner.pop().__exit__(*exc)
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
+        self.inner.pop().__exit__(kind, error, where)

@@ -215,7 +215,7 @@ def _run_batched(
 def _zeros(like: Any, requires_grad: bool) -> Tensor:
     if isinstance(like, GradientEdge):
         raise GradientError("materialize_grads cannot be used when the given input is a GradientEdge")
-    made = Tensor(backend_of(like.array).zeros_like(like.array))
+    made = Tensor(backend_of(like.array).zeros_like(like.array), share=True)
     made._requires = requires_grad
     if current().special & INFERENCE:
         made._counter = UNTRACKED
@@ -291,6 +291,12 @@ def _check_grad(i: int, grad: Tensor, shape: tuple[int, ...], dtype: Any, batche
         )
 
 
+def shapes_of(output: Any, grad: Tensor, is_grads_batched: bool) -> tuple[Size, Size]:
+    """The shapes that an output and its gradient must share: `torch.autograd._calculate_shape`."""
+    shape, _ = _kind_of(output)
+    return Size(shape), Size(grad.array.shape[1:] if is_grads_batched else grad.array.shape)
+
+
 def _implicit_grad(output: Any) -> Tensor | None:
     """1 for a real scalar output; anything larger needs a gradient from the caller."""
     if isinstance(output, Tensor):
@@ -299,7 +305,7 @@ def _implicit_grad(output: Any) -> Tensor | None:
         if output._node is None:
             warn_about_lost_loss(output)
         if output.array.size == 1 and output.array.dtype.kind == "f":
-            return Tensor(backend_of(output.array).ones_like(output.array))
+            return Tensor(backend_of(output.array).ones_like(output.array), share=True)
     shape, dtype = _kind_of(output)
     if math.prod(shape) != 1:
         raise GradientError(
@@ -308,7 +314,7 @@ def _implicit_grad(output: Any) -> Tensor | None:
         )
     if dtype.kind != "f":
         raise GradientError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
-    return Tensor(maker_of(dtype).ones(shape, dtype))
+    return Tensor(maker_of(dtype).ones(shape, dtype), share=True)
 
 
 def _warn_about_cycle() -> None:

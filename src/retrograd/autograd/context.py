@@ -113,30 +113,19 @@ class BackwardCFunction(FunctionCtx):
         """Runs `backward`: `node.apply(*grads)`; the engine says with two numbers more that it is the one who calls."""
         if not isinstance(tensors, bool):
             given = (grads, tensors, owned, *more)[: max(self.num_inputs(), 3 + len(more) if more else 0)]
-            return self._user_backward()(self, *given)
+            return _backward_of(self._forward_cls)(self, *given)
         # Hooks that see the gradients afterwards want them all.
         alone = owned == 1 and len(grads) == 1 and (self.node_hooks is None or not self.node_hooks.post)
-        backward, boxed = self._user_backward(), self._forward_cls.boxed_grads_call
+        backward, boxed = _backward_of(self._forward_cls), self._forward_cls.boxed_grads_call
         made = call_backward(self, backward, boxed, grads, tensors, alone)
         if alone and self._held_ours:
             grads[0] = None  # it is a result now, and ours: see `outgoing` in engine/evaluate.py
         return made
 
     def pair(self, g: Any, tensors: bool, owned: bool) -> tuple[Any, Any]:
-        backward, boxed = self._user_backward(), self._forward_cls.boxed_grads_call
-        made = call_backward(self, backward, boxed, (g,), tensors, owned)
-        return made[0], made[1] if len(made) > 1 else None
-
-    def _user_backward(self) -> Callable[..., Any]:
         cls = self._forward_cls
-        backward, vjp, neither = cls.backward, cls.vjp, cls._no_backward
-        if backward is not neither and vjp is not neither:
-            raise RuntimeError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed: they are two names of "
-                "one thing."
-            )
-        found: Callable[..., Any] = backward if vjp is neither else vjp
-        return found
+        made = call_backward(self, _backward_of(cls), cls.boxed_grads_call, (g,), tensors, owned)
+        return made[0], made[1] if len(made) > 1 else None
 
     def release(self) -> None:
         if self._saved:
@@ -152,3 +141,15 @@ class BackwardCFunction(FunctionCtx):
     def maybe_clear_saved_tensors(self) -> None:
         """Frees the saved tensors."""
         self.release()
+
+
+def _backward_of(cls: Any) -> Callable[..., Any]:
+    """The `backward` of a Function, or its `vjp`. No method, since those of users' nodes are slow to call."""
+    backward, vjp, neither = cls.backward, cls.vjp, cls._no_backward
+    if backward is not neither and vjp is not neither:
+        raise RuntimeError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed: they are two names of "
+            "one thing."
+        )
+    found: Callable[..., Any] = backward if vjp is neither else vjp
+    return found

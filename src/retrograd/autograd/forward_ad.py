@@ -17,12 +17,13 @@ import numpy as np
 
 from retrograd.autograd.modes import ModeContext
 from retrograd.backends.base import Backend, backend_of
+from retrograd.backends.mirror import bits_of
 from retrograd.core.apply import apply1
+from retrograd.core.families import View
 from retrograd.core.modes import FORWARD, INFERENCE, current, update_forward
-from retrograd.core.op import View
 from retrograd.core.tangent import DualLevel, laid_out, step_down, step_up, tangent_of, zeros_laid_out
 from retrograd.core.tensor import Tensor
-from retrograd.errors import ShapeError, type_name
+from retrograd.errors import NoTensorError, ShapeError, type_name
 from retrograd.ops.shape.reshape import Reshape
 from retrograd.values import Array
 
@@ -225,7 +226,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 def _check_kind(what: str, value: Any) -> None:
     """Only floating-point and complex tensors can be part of a dual."""
     if not isinstance(value, Tensor):
-        raise TypeError(f"make_dual(): the {what} must be a Tensor, not {type_name(value)}")
+        raise NoTensorError(f"make_dual(): the {what} must be a Tensor, not {type_name(value)}")
     if value.array.dtype.kind not in "fc":
         raise ValueError(
             f"Expected {what} to be floating point or complex, but got: torch.{value.array.dtype}. Convert it first: "
@@ -265,7 +266,7 @@ def _same_memory(tensor: Tensor, tangent: Tensor) -> bool:
     if a.strides != b.strides and a.size:
         return False
     if type(a) is not np.ndarray or type(b) is not np.ndarray:
-        return True
+        return bits_of(a) == bits_of(b)
     return tensor.storage_offset() == tangent.storage_offset() and _storage_size(a) == _storage_size(b)
 
 

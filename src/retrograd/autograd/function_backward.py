@@ -67,13 +67,17 @@ def _handed_on(ctx: BackwardCFunction, made: list[Any], given: list[Any]) -> int
 
     If it comes back several times, the last place has it and leaves before that get the copies that they would make.
     """
+    if len(made) == 1:
+        found = 0 if made[0] is given[0] else -1
+        given.clear()
+        return found
     node: Node = ctx
     places = [i for i in range(len(made)) if made[i] is given[0]]
     for i in places[:-1]:
         if not isinstance(node.edge(i).function, AccumulateGrad):
             return -1
     for i in places[:-1]:
-        made[i] = Tensor(made[i].array.copy())
+        made[i] = Tensor(made[i].array.copy(), share=True)
     given.clear()
     return places[-1] if places else -1
 
@@ -81,12 +85,12 @@ def _handed_on(ctx: BackwardCFunction, made: list[Any], given: list[Any]) -> int
 def _given(ctx: BackwardCFunction, i: int, grad: Any, tensors: bool) -> Any:
     """A gradient as `backward` gets it."""
     if grad is not None:
-        return grad if tensors else Tensor(grad)
+        return grad if tensors else Tensor(grad, share=True)
     node: Node = ctx
     if not ctx.materialize_grads or node.input_dtype(i) is None or i in ctx._bare:
         return None
     xp = BACKENDS.on(node._where)
-    return Tensor(xp.zeros(node.input_shape(i), node.input_dtype(i)))
+    return Tensor(xp.zeros(node.input_shape(i), node.input_dtype(i)), share=True)
 
 
 def _checked(ctx: BackwardCFunction, results: Sequence[Any]) -> list[Any]:
@@ -119,7 +123,8 @@ def _checked(ctx: BackwardCFunction, results: Sequence[Any]) -> list[Any]:
 def _check_kinds(ctx: BackwardCFunction, grads: Sequence[Any]) -> None:
     """A real input has a real gradient: what its imaginary part would be is lost on the way, so it may not be there."""
     node: Node = ctx
-    for i, grad in enumerate(grads):
+    for i in range(len(grads)):
+        grad: Tensor | None = grads[i]
         if grad is None or grad.array.dtype.kind != "c":
             continue
         following = node.edge(i)

@@ -17,7 +17,7 @@ from retrograd.core.node import Node, put_edge
 from retrograd.core.places import mark, warn
 from retrograd.core.saved import SavedValue
 from retrograd.core.tensor import Tensor
-from retrograd.core.views import IN_CUSTOM_FUNCTION, rebase_history
+from retrograd.core.views import IN_CUSTOM_FUNCTION, MULTI_OUTPUT, rebase_history
 from retrograd.core.witness import remember_results
 from retrograd.errors import GradientError, InplaceError, type_name
 
@@ -31,7 +31,8 @@ def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorde
     raw: tuple[Any, ...] = output if several else (output,)
     state = current()
     node: Node = ctx
-    _check_dirty(ctx, args, raw)
+    if ctx.dirty_tensors:
+        _check_dirty(ctx, args, raw)
     if recorded:
         _check_marks(ctx, raw)
         ctx.tensor_inputs = _lay_edges(node, args)
@@ -46,7 +47,7 @@ def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorde
     if recorded:
         # backward() gets one gradient per output, also of those that have none.
         node._meta = _metadata(outputs[0]) if outputs else None
-        node._where = next((where_of(out.array) for out in outputs if isinstance(out, Tensor)), None)
+        node._where = _place(outputs)
         node._stream = BACKENDS.stream_now()
         # Of two leaves, one may get the very gradient that `backward` got: see `_handed_on` in function_backward.py.
         leaves = node.edge_count == 2 and isinstance(node.next0, AccumulateGrad)
@@ -65,6 +66,14 @@ def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorde
     return outputs if several else outputs[0]
 
 
+def _place(outputs: tuple[Any, ...]) -> Any:
+    """The device of the first tensor among the outputs, None for the CPU."""
+    for out in outputs:
+        if isinstance(out, Tensor):
+            return where_of(out.array)
+    return None
+
+
 def _lay_edges(node: Node, args: tuple[Any, ...]) -> tuple[bool, ...]:
     """Gives the node an edge per tensor among the arguments; which of them are tensors."""
     are_tensors: list[bool] = []
@@ -81,10 +90,16 @@ def _lay_edges(node: Node, args: tuple[Any, ...]) -> tuple[bool, ...]:
     return tuple(are_tensors)
 
 
+def _to_save(ctx: BackwardCFunction) -> tuple[Any, ...]:
+    """What `save_for_backward` was given, or somebody has put there by hand."""
+    given: Any = ctx.to_save
+    return given if type(given) is tuple else tuple(given or ())
+
+
 def _saved_values(ctx: BackwardCFunction, outputs: tuple[Any, ...]) -> tuple[SavedValue | None, ...]:
     """What `save_for_backward` was given, with its version and place."""
     values: list[SavedValue | None] = []
-    for tensor in ctx.to_save or ():
+    for tensor in _to_save(ctx):
         values.append(None if tensor is None else SavedValue(tensor, _is_own(ctx, tensor, outputs), ctx))
     return tuple(values)
 
@@ -126,12 +141,15 @@ def _check_dirty(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[A
 
 def _check_marks(ctx: BackwardCFunction, outputs: tuple[Any, ...]) -> None:
     """What else `forward` has said on ctx must be about tensors that a node can have."""
-    for i, tensor in enumerate(ctx.to_save or ()):
-        if tensor is not None and not isinstance(tensor, Tensor):
+    for tensor in _to_save(ctx):
+        if not isinstance(tensor, Tensor) and tensor is not None:
+            place = [thing is tensor for thing in ctx.to_save].index(True)
             raise TypeError(
-                f"save_for_backward can only save variables, but argument {i} is of type {type_name(tensor)}. Keep "
+                f"save_for_backward can only save variables, but argument {place} is of type {type_name(tensor)}. Keep "
                 "other things as attributes of ctx."
             )
+    if not ctx.dirty_tensors and not ctx.non_differentiable:
+        return
     for tensor in ctx.dirty_tensors:
         if tensor._base is not None and _among(tensor, outputs) and len(outputs) > 1:
             raise GradientError(
@@ -160,6 +178,11 @@ def _all_linked(
     made: list[Any] = []
     for i, out in enumerate(raw):
         made.append(_linked(ctx, args, out, i, recorded) if isinstance(out, Tensor) else out)
+    mine = [out for out in made if isinstance(out, Tensor) and out._node is ctx]
+    if len(mine) > 1:
+        for out in mine:
+            if out._view_kind == IN_CUSTOM_FUNCTION:
+                out._view_kind = MULTI_OUTPUT
     return tuple(made)
 
 
@@ -210,7 +233,7 @@ def _check_not_saved(ctx: BackwardCFunction, out: Tensor) -> None:
 
 def alias(x: Tensor) -> Tensor:
     """The same memory as a view that belongs to no graph yet."""
-    made = Tensor(x.array)
+    made = Tensor(x.array, share=True)
     made._base = x if x._base is None else x._base
     made._view_version = made._version_counter().version
     return made

@@ -80,7 +80,7 @@ def _filled(arg: Any, tangent: Tensor | None) -> Tensor | None:
     """A missing tangent of a tensor that could have one as zeros."""
     if tangent is not None or not isinstance(arg, Tensor) or arg.array.dtype.kind not in "fc":
         return tangent
-    return Tensor(backend_of(arg.array).zeros(arg.array.shape, arg.array.dtype))
+    return Tensor(backend_of(arg.array).zeros(arg.array.shape, arg.array.dtype), share=True)
 
 
 class _Results:
@@ -168,9 +168,13 @@ class _Results:
             return False
         whole = source if source._base is None else source._base
         if tangent._base is not whole:
+            what = "'s forward is returning a view (or an input as-is) but the jvp is not returning a view"
+            if tangent._base is not None:
+                of = "given grad input" if source._base is None else "same base as the given grad input"
+                what = f" is returning a view but the jvp is not returning a view of the {of}"
             raise GradientError(
-                "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
-                f"view. Let {self.name} return the same view of the tangent: `t.view_as(t)` for an input as it is."
+                f"A custom Function{what}. Let {self.name} return the same view of the tangent: `t.view_as(t)` for an "
+                "input as it is."
             )
         return True
 

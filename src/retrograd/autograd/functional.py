@@ -199,7 +199,7 @@ def _construct_standard_basis_for(
         units = backend_of(tensor.array).zeros((total, numel), tensor.array.dtype)
         for i in range(numel):
             units[begin + i, i] = 1
-        made.append(Tensor(units))
+        made.append(Tensor(units, share=True))
         begin += numel
     return tuple(made)
 
@@ -424,7 +424,7 @@ def _batched_rows(i: int, output: Any, points: Tensors, create_graph: bool, stri
     if not output.requires_grad or not size:
         return tuple(_joined([zeros_like(point)] * size, output, point) for point in points)
     xp = backend_of(output.array)
-    seeds = Tensor(xp.eye(size, dtype=output.array.dtype).reshape((size, *output.array.shape)))
+    seeds = Tensor(xp.eye(size, dtype=output.array.dtype).reshape((size, *output.array.shape)), share=True)
     found: Any = grad(
         output, points, seeds, True, create_graph=create_graph, allow_unused=True, is_grads_batched=True
     )
@@ -484,7 +484,7 @@ def _forward_column(func: Callable[..., Any], points: Tensors, k: int) -> tuple[
     still = [zeros_like(point) for point in points]
     level = Level(max(size, 1), "same")  # an empty input needs one pass, too: it shows what `func` returns
     units = backend_of(array).eye(level.size, size, dtype=array.dtype).reshape((level.size, *array.shape))
-    tangents = (*still[:k], entered(Tensor(units), 0, level), *still[k + 1 :])
+    tangents = (*still[:k], entered(Tensor(units, share=True), 0, level), *still[k + 1 :])
     several, changes = _pushed_forward(func, points, tangents)
     columns = [left(change, change.ndim, level)[..., :size] for change in changes]
     return several, tuple(c.reshape((*c.shape[:-1], *array.shape)) for c in columns)

@@ -18,10 +18,16 @@ from retrograd.autograd.gradcheck_manners import (
     check_undefined_forward,
 )
 from retrograd.autograd.gradcheck_report import GradcheckError
-from retrograd.autograd.old_jacobians import get_analytical_jacobian, get_numerical_jacobian
+from retrograd.autograd.old_jacobians import (
+    _get_numerical_jacobian,  # noqa: F401 - PyTorch's own tests take these two from here
+    _iter_tensors,  # noqa: F401
+    get_analytical_jacobian,
+    get_numerical_jacobian,
+)
 from retrograd.backends.base import backend_of
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
+from retrograd.core.views import is_stretched
 from retrograd.ops.tensor.create import zeros_like
 
 __all__ = [
@@ -227,7 +233,7 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
                 "float64 or complex128, or a larger eps and tolerance.",
                 UserWarning,
             )
-        if any(n > 1 and step == 0 for n, step in zip(x.array.shape, x.array.strides, strict=True)):
+        if is_stretched(x.array):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0: its elements share memory, so that gradcheck cannot "
                 "move one of them alone. Call .contiguous() on it first."

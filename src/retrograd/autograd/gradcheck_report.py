@@ -92,4 +92,6 @@ def _at(shape: Any, flat: int) -> str:
 
 
 def _shown(value: Any) -> str:
-    return repr(Tensor(value)) if isinstance(value, np.ndarray) and value.ndim else str(value.item())
+    return (
+        repr(Tensor(value, share=True)) if isinstance(value, np.ndarray) and value.ndim else str(value.item())
+    )

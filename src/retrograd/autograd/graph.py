@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from retrograd.autograd.logs import LISTENER, logs
@@ -16,7 +16,7 @@ from retrograd.core.hooks import RemovableHandle
 from retrograd.core.node import Node
 from retrograd.core.tensor import Tensor
 from retrograd.engine.engine import ENGINE
-from retrograd.errors import GradientError
+from retrograd.errors import GradientError, type_name
 
 __all__ = [
     "GradientEdge",
@@ -25,10 +25,12 @@ __all__ = [
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
+    "region_activation_memory_budget",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
     "seal_saved_tensors",
+    "set_warn_on_accumulate_grad_stream_mismatch",
 ]
 
 
@@ -59,9 +61,20 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     return GradientEdge(edge.function, edge.input_nr)
 
 
-def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
+def _get_grad_fn_or_grad_acc(t: Tensor | GradientEdge) -> Node:
+    """The node at which the gradient of a tensor arrives: its `grad_fn`, or the accumulator of a leaf."""
+    return t.node if isinstance(t, GradientEdge) else get_gradient_edge(t).node
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Says that the memory of a tensor (or of several) was written by other means, so that saved values notice."""
+    if not isinstance(tensor, (Tensor, Iterable)):
+        raise RuntimeError(f"increment_version expect a Iterable[Tensor] as input, not {type_name(tensor)}")
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if not isinstance(t, Tensor):
+            raise RuntimeError(
+                f"increment_version expects each element of the iterable to be a tensor, not {type_name(t)}"
+            )
         t._bump_version()
 
 
@@ -211,3 +224,25 @@ def _register_logging_hooks_on_whole_graph(t_outputs: Sequence[Any]) -> Callable
     tracked = [o for o in t_outputs if isinstance(o, GradientEdge) or o.requires_grad]
     handles = _MultiHandle([node.register_prehook(_LogRun(repr(node))) for node in _nodes_of(tracked)])
     return handles.remove
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Whether to warn of gradients that arrive on another stream than their leaf's: the engine waits for them here."""
+    if not isinstance(enabled, bool):
+        raise RuntimeError(f"enabled must be a bool, but got {type_name(enabled)}")
+
+
+def region_activation_memory_budget(budget: float) -> None:
+    """A setting of PyTorch's compiler, which there is none of: it raises, as it does there outside of what is compiled.
+
+    Use `utils.checkpoint` to have values computed again instead of kept.
+    """
+    what = "torch.autograd.graph.region_activation_memory_budget"
+    if isinstance(budget, bool) or not isinstance(budget, (int, float)):
+        raise TypeError(f"{what}: expects a float, got {type(budget).__name__}")
+    if not 0 <= budget <= 1:
+        raise ValueError(f"{what}: must be in [0, 1], got {budget}")
+    raise RuntimeError(
+        f"{what} can only be used inside a torch.compile region; it has no effect in eager mode. Nothing is compiled "
+        "here: use torch.utils.checkpoint."
+    )

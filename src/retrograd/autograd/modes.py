@@ -20,10 +20,14 @@ class ModeContext:
     """
 
     def __enter__(self) -> Any:
-        raise TypeError(f"{type(self).__name__} is not a mode")
+        raise NotImplementedError(
+            f"{type(self).__name__} says neither what entering nor what leaving it does"
+        )
 
     def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
-        raise TypeError(f"{type(self).__name__} is not a mode")
+        raise NotImplementedError(
+            f"{type(self).__name__} says neither what entering nor what leaving it does"
+        )
 
     def clone(self) -> ModeContext:
         """The same mode, not yet entered."""
@@ -164,7 +168,7 @@ class set_grad_enabled(GradSwitch, ModeContext):  # noqa: N801 - torch's name
     """Sets grad mode at once, as a function; as a context manager or decorator it restores it afterwards."""
 
     def __init__(self, mode: bool) -> None:
-        self.mode = bool(mode)
+        self.mode: bool = bool(mode)
         self.applied: bool = True
         super().__enter__()
 
@@ -193,9 +197,9 @@ class _Setting(FieldSwitch, ModeContext):
     name: str  # of the field
 
     def __init__(self, mode: bool) -> None:
-        self.field = self.name
-        self.mode = bool(mode)
-        self.before = getattr(current(), self.name)
+        self.field: str = self.name
+        self.mode: bool = bool(mode)
+        self.before: bool = getattr(current(), self.name)
         self.put(self.mode)
 
     def __call__(self, func: F) -> F:
@@ -250,6 +254,11 @@ class _force_original_view_tracking(_Setting):  # noqa: N801 - torch's name
     """
 
     name = "view_replay"
+
+
+def is_view_replay_enabled() -> bool:
+    """What `_force_original_view_tracking` says."""
+    return current().view_replay
 
 
 class inference_mode(InferenceSwitch, ModeContext):  # noqa: N801 - torch's name

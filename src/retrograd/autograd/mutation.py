@@ -46,12 +46,17 @@ class MutationContext(Plain):
     @property
     def original(self) -> dict[Kept, Tensor]:
         """The saved values that nothing has overwritten."""
-        return {k: Tensor(k.array) for k in self._kept if not k.is_copy}
+        return {k: Tensor(k.array, share=True) for k in self._kept if not k.is_copy}
 
     @property
     def cloned(self) -> dict[Kept, Tensor]:
         """The saved values that had to be copied."""
-        return {k: Tensor(k.array) for k in self._kept if k.is_copy}
+        return {k: Tensor(k.array, share=True) for k in self._kept if k.is_copy}
+
+    @property
+    def tid_to_weakhandle(self) -> dict[int, Kept]:
+        """All saved values, by a number for each."""
+        return {id(kept): kept for kept in self._kept}
 
     def clear(self) -> None:
         """Forgets every saved value: backward through what was recorded so far is an error from now on."""
@@ -82,7 +87,7 @@ class MutationContext(Plain):
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
                 "originally recorded (or after its clear()). The saved values are gone: call backward() inside it."
             )
-        return Tensor(kept.array)
+        return Tensor(kept.array, share=True)
 
     def before_write(self, array: Array) -> None:
         """Copies the saved values that lie where `array` is about to be written."""
@@ -135,7 +140,7 @@ class allow_mutation_on_saved_tensors(ModeContext):  # noqa: N801 - torch's name
         state.write_guard = self.context
         return self.context
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         current().write_guard = None
         self.hooks.__exit__()
         self.context.clear()
@@ -165,6 +170,6 @@ class _unsafe_preserve_version_counter:  # noqa: N801 - torch's name
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         for tensor, version in zip(self.tensors, self.versions, strict=True):
             tensor._version_counter().show(version)

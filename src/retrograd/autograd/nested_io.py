@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from retrograd.core.tensor import Tensor
+from retrograd.errors import check_depth
 
 
 def _refused(value: Any) -> ValueError:
@@ -15,16 +16,17 @@ def _refused(value: Any) -> ValueError:
     )
 
 
-def iter_tensors(nested: Any) -> Iterator[Tensor]:
+def iter_tensors(nested: Any, depth: int = 0) -> Iterator[Tensor]:
     """The tensors of a nested structure, in order; None is passed over."""
+    check_depth(depth)
     if isinstance(nested, Tensor):
         yield nested
     elif isinstance(nested, (list, tuple)):
         for item in nested:
-            yield from iter_tensors(item)
+            yield from iter_tensors(item, depth + 1)
     elif isinstance(nested, dict):
         for item in nested.values():
-            yield from iter_tensors(item)
+            yield from iter_tensors(item, depth + 1)
     elif nested is not None:
         raise _refused(nested)
 

@@ -53,7 +53,7 @@ class detect_nonfinite(ModeContext):  # noqa: N801 - like detect_anomaly
         self.previous.append(state.nonfinite)
         state.nonfinite = (NAN if self.nan else 0) | (INF if self.inf else 0)
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         current().nonfinite = self.previous.pop()
 
     def clone(self) -> ModeContext:

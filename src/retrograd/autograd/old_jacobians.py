@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -30,21 +30,44 @@ def _check(name: str, grad_out: float, outputs: list[Tensor]) -> None:
         )
 
 
-class _FirstOutput:
-    """Calls a function of a tuple and gives its first output, flat."""
+class _Outputs:
+    """Calls a function and gives its outputs, flat."""
 
-    def __init__(self, fn: Callable[[Any], Any], inputs: Any) -> None:
+    def __init__(self, fn: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
         self.fn = fn
         self.inputs = inputs
 
-    def output(self) -> Tensor:
-        """The first output."""
-        found = self.fn(self.inputs)
-        first: Tensor = found[0] if isinstance(found, (tuple, list)) else found
-        return first
+    def tensors(self) -> list[Tensor]:
+        """The outputs."""
+        found = self.fn(*self.inputs)
+        return list(found) if isinstance(found, (tuple, list)) else [found]
 
     def __call__(self) -> list[Array]:
-        return [self.output().array.reshape(-1).copy()]
+        return [t.array.reshape(-1).copy() for t in self.tensors()]
+
+
+def _iter_tensors(x: Any, only_requiring_grad: bool = False) -> Iterator[Tensor]:
+    """The tensors of a nested structure, in order."""
+    return (t for t in iter_tensors(x) if t.requires_grad or not only_requiring_grad)
+
+
+def _get_numerical_jacobian(
+    fn: Callable[..., Any],
+    inputs: Any,
+    outputs: Any = None,
+    target: Any = None,
+    eps: float = 1e-3,
+    is_forward_ad: bool = False,
+) -> list[tuple[Tensor, ...]]:
+    """By each tensor of `target` that requires a gradient, the derivatives of all outputs of `fn(*inputs)`."""
+    evaluate = _Outputs(fn, tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,))
+    if any(t.array.dtype.kind == "c" for t in evaluate.tensors()) and not is_forward_ad:
+        raise ValueError(
+            "Expected output to be non-complex. get_numerical_jacobian no longer supports functions that return "
+            "complex outputs."
+        )
+    wanted = _iter_tensors(inputs if target is None else target, True)
+    return [tuple([Tensor(part, share=True) for part in wirtinger(evaluate, t.array, eps)]) for t in wanted]
 
 
 def get_numerical_jacobian(
@@ -67,10 +90,9 @@ def get_numerical_jacobian(
     >>> found.shape
     torch.Size([2, 2])
     """
-    evaluate = _FirstOutput(fn, inputs)
-    _check("get_numerical_jacobian", grad_out, [evaluate.output()])
-    wanted = [t for t in iter_tensors(inputs if target is None else target) if t.requires_grad]
-    return tuple([Tensor(wirtinger(evaluate, t.array, eps)[0]) for t in wanted])
+    _check("get_numerical_jacobian", grad_out, [])
+    found = _get_numerical_jacobian(lambda *_: fn(inputs), inputs, None, target, eps)
+    return tuple([jacobians[0] for jacobians in found])
 
 
 def get_analytical_jacobian(
@@ -86,7 +108,7 @@ def get_analytical_jacobian(
     first, sizes_fit, types_fit = _by_backward(wanted, output)
     second, _, _ = _by_backward(wanted, output)
     same = all(np.all(np.abs(a - b) <= nondet_tol) for a, b in zip(first, second, strict=True))
-    return tuple([Tensor(a) for a in first]), bool(same), sizes_fit, types_fit
+    return tuple([Tensor(a, share=True) for a in first]), bool(same), sizes_fit, types_fit
 
 
 def _by_backward(wanted: list[Tensor], output: Tensor) -> tuple[list[Array], bool, bool]:
@@ -96,7 +118,7 @@ def _by_backward(wanted: list[Tensor], output: Tensor) -> tuple[list[Array], boo
     for i in range(output.array.size):
         seed = np.zeros(output.array.shape, output.array.dtype)
         seed.reshape(-1)[i] = 1
-        gradients: Any = grad(output, wanted, Tensor(seed), retain_graph=True, allow_unused=True)
+        gradients: Any = grad(output, wanted, Tensor(seed, share=True), retain_graph=True, allow_unused=True)
         for jacobian, t, g in zip(found, wanted, gradients, strict=True):
             if g is not None:
                 sizes_fit = sizes_fit and g.array.shape == t.array.shape

@@ -61,7 +61,7 @@ def _undifferentiable(results: tuple[Any, ...]) -> tuple[Any, ...]:
     leaves: list[Any] = []
     for result in results:
         if isinstance(result, Tensor) and is_differentiable(result.array.dtype):
-            result = Tensor(result.array)
+            result = Tensor(result.array, share=True)
             result._requires = True
         leaves.append(result)
     return behind_error(
@@ -77,7 +77,7 @@ def behind_error(message: str, values: Sequence[Any]) -> tuple[Any, ...]:
     for i, value in enumerate(values):
         if isinstance(value, Tensor) and is_differentiable(value.array.dtype):
             edges.append(gradient_edge(value) if value.requires_grad else Edge(None, 0))
-            twin = Tensor(value.array)
+            twin = Tensor(value.array, share=True)
             twin._node, twin.output_nr, twin._requires = node, i, True
             node.add_input(twin.array)
             made.append(twin)

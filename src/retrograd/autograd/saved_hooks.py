@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd.autograd.modes import ModeContext
+from retrograd.backends.base import BACKENDS, accelerator, placed
+from retrograd.backends.device import CPU, device
 from retrograd.core.modes import SAVED_HOOKS, current
 from retrograd.core.tensor import Tensor
 from retrograd.hints import Plain, mypyc_attr
@@ -52,18 +54,33 @@ class saved_tensors_hooks(Plain):  # noqa: N801 - torch's name
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - torch's name
-    """Values saved inside the block are kept in the host's memory, as copies, until backward needs them."""
+    """Values saved inside the block are kept in the host's memory until backward needs them on their device again.
+
+    Args:
+        pin_memory: whether that memory is locked, from which a GPU copies more quickly.
+        device_type: accepted as PyTorch does; the device of each value is known.
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        super().__init__(_copied, _as_is)
+        super().__init__(_packed_pinned if pin_memory else _packed, _unpacked)
 
 
-def _copied(tensor: Tensor) -> Tensor:
-    return Tensor(tensor.array.copy())
+def _packed(tensor: Tensor) -> tuple[device, Tensor]:
+    """A value in the host's memory, and where it was."""
+    return tensor.device, Tensor(placed(tensor.array, CPU), share=True)
 
 
-def _as_is(tensor: Tensor) -> Tensor:
-    return tensor
+def _packed_pinned(tensor: Tensor) -> tuple[device, Tensor]:
+    """The same in locked memory, where there is something to lock it for."""
+    where, value = _packed(tensor)
+    to = accelerator()
+    return where, value if to is None else Tensor(BACKENDS.on(to).pin(value.array), share=True)
+
+
+def _unpacked(packed: tuple[device, Tensor]) -> Tensor:
+    """The value where it was."""
+    where, value = packed
+    return Tensor(placed(value.array, where), share=True)
 
 
 class disable_saved_tensors_hooks(ModeContext):  # noqa: N801 - torch's name

@@ -172,4 +172,4 @@ def _globals_used(trace: TracebackType) -> list[Any]:
 
 def _unsealed(seal: Seal) -> Tensor:
     seal.check()
-    return Tensor(seal.array)
+    return Tensor(seal.array, share=True)

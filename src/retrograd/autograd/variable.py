@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from retrograd.backends.dtypes import get_default_dtype
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.engine.engine import ENGINE, Engine
 
@@ -20,7 +24,16 @@ class Variable(metaclass=VariableMeta):
 
     _execution_engine: Engine = ENGINE
 
-    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
+        if volatile:
+            warn(
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
+                UserWarning,
+            )
+            if requires_grad:
+                raise ValueError("Variable can't be volatile and require_grad at the same time!")
+        if data is None:
+            data = Tensor(np.empty(0, get_default_dtype()))
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         made = data.detach()

@@ -36,6 +36,7 @@ from retrograd.backends.kernels import along_axis, optimizer_steps, running, sof
 from retrograd.backends.kernels.noise import noise
 from retrograd.backends.kernels.products import layout_of
 from retrograd.backends.names import LibraryNames
+from retrograd.errors import NoCudaError
 from retrograd.hints import mypyc_attr
 from retrograd.values import Array, Axis, Shape
 
@@ -173,6 +174,14 @@ class Backend(LibraryNames):
         """The addresses of an array's first element, of its first byte, and of the byte behind its last."""
         raise NotImplementedError(f"{type(self).__name__} has no extent_of()")
 
+    def pin(self, array: Array) -> Array:
+        """A copy of one of NumPy's arrays in memory that this device copies from quickly, if there is such."""
+        return array.copy()
+
+    def is_pinned(self, array: Array) -> bool:
+        """Whether one of NumPy's arrays lies in such memory."""
+        return False
+
     def memory_stats(self) -> dict[str, int]:
         """What the allocator counts, by name; nothing where nobody counts."""
         return {}
@@ -282,6 +291,22 @@ class Backend(LibraryNames):
             return self.sum(values, axis=axis, keepdims=keepdims)
         by = self.max if how == "maximum" else self.min
         return by(values, axis=axis, keepdims=keepdims)
+
+    def of_lines(self, function: Callable[..., Array], x: Array, *axes: int) -> Array:
+        """`function(x)`, where lines along the axes know nothing of each other: some at a time, if there are many."""
+        return function(x)
+
+    def of_elements(self, function: Callable[..., Array], *xs: Array) -> Array:
+        """A function of each element of arrays of one shape: of some at a time, if there are many."""
+        return function(*xs)
+
+    def special(self, name: str, plain: Callable[..., Array], x: Array, y: Array | None = None) -> Array:
+        """A special function of real numbers, which `plain(backend, x)` or `plain(backend, x, y)` computes by NumPy."""
+        return plain(self, x) if y is None else plain(self, x, y)
+
+    def by_kernel(self, name: str, plain: Callable[..., Any], *args: Any) -> Any:
+        """What a kernel gives for these arguments; `plain(backend, *args)` computes the same by NumPy."""
+        return plain(self, *args)
 
     def running_sum(self, a: Array, axis: int, reverse: bool) -> Array:
         """The running sum along an axis, from the front or, reversed, from the back."""
@@ -463,8 +488,8 @@ class Backend(LibraryNames):
         """softmax(scale * q @ k.mT + mask) @ v, for xs = (q, k, v, mask)."""
         return op.computed(self, xs)
 
-    def attention_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
-        """The gradients of q, k and v; None where `wanted` has no bit."""
+    def attention_backward(self, op: Any, g: Any, xs: Sequence[Any], out: Any, wanted: int) -> Sequence[Any]:
+        """The gradients of q, k and v; None where `wanted` has no bit. `out` is what the forward gave."""
         return op.formula(g, xs)  # type: ignore[no-any-return]
 
     def recurrence(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
@@ -632,6 +657,14 @@ def open_device(kind: str) -> bool:
     return kind in BACKENDS.by_device
 
 
+def accelerator() -> device | None:
+    """The kind of device that computes beside the CPU, a GPU; None where there is none."""
+    try:
+        return device("cuda") if open_device("cuda") else None
+    except RuntimeError:
+        return None
+
+
 def as_array(value: Any) -> Array:
     """An array again: NumPy turns 0-dim results into scalars."""
     return value if type(value) is ndarray or is_array(value) else np.asarray(value)
@@ -694,7 +727,10 @@ def check_device(where: object) -> device:
             numbered: device = BACKENDS.by_device[found.type].numbered(found)
             return numbered
     except RuntimeError as error:
-        raise RuntimeError(f"device '{found}' is not available: {error}") from error
+        text = f"device '{found}' is not available: {error}"
+        if found.type == "cuda" and "cuda" not in BACKENDS.by_device:
+            raise NoCudaError(f"Torch not compiled with CUDA enabled: {text}") from error
+        raise RuntimeError(text) from error
     raise RuntimeError(
         f"device '{found}' is not available: retrograd computes on the CPU with NumPy and on NVIDIA's GPUs with CuPy. "
         "Use device='cpu' (the default)."

@@ -24,10 +24,10 @@ from retrograd.backends.base import (
     Backend,
     backend_of,
     common_backend,
-    is_array,
     register,
     stands_for_many,
 )
+from retrograd.backends.casts import stays_bfloat16
 from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.numpy_backend import NumpyBackend
 from retrograd.values import Array, Shape
@@ -100,7 +100,7 @@ class BFloat16Array(np.ndarray[Any, Any]):
         found = function(*widened(inputs), **_options(options))
         if targets is not None:
             return _into(targets, found)
-        return rounded(found) if _stays(inputs, options) else found
+        return rounded(found) if stays_bfloat16(inputs, options) else found
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         if function in _OF_MEMORY:
@@ -115,7 +115,7 @@ class BFloat16Array(np.ndarray[Any, Any]):
         found = function(*widened(args), **_options(options))
         if target is not None:
             return _into((target,), found)
-        return rounded(found) if _stays(args, options) else found
+        return rounded(found) if stays_bfloat16(args, options) else found
 
 
 def _computing(name: str) -> Any:
@@ -124,7 +124,7 @@ def _computing(name: str) -> Any:
         found = getattr(wide(self), name)(*widened(args), **_options(options))
         if target is not None:
             return _into((target,), found)
-        return rounded(found) if _stays((self, *args), options) else found
+        return rounded(found) if stays_bfloat16((self, *args), options) else found
 
     return method
 
@@ -205,20 +205,6 @@ def rounded(found: Any) -> Any:
     if getattr(found, "dtype", None) != float32:
         return found
     return found.astype(bfloat16) if stands_for_many(found) else narrow(found)
-
-
-def _stays(values: Any, options: dict[str, Any]) -> bool:
-    """Whether a result of these operands is bfloat16: no dtype was asked for, and no array has a wider one."""
-    if options.get("dtype") is not None:
-        return bool(options["dtype"] == bfloat16)
-    waiting = list(values)
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, (tuple, list)):
-            waiting.extend(value)
-        elif is_array(value) and value.dtype is not bfloat16 and value.dtype.kind in "fc" and value.ndim:
-            return False
-    return True
 
 
 def _options(options: dict[str, Any]) -> dict[str, Any]:
@@ -341,14 +327,14 @@ class BFloat16Backend(NumpyBackend):
     # -- ops -------------------------------------------------------------------------------------------------------
 
     def forward(self, op: Any, xs: Sequence[Any]) -> Any:
+        if op.copies:
+            return op.compute(self, xs)
         if op.is_view or op.moves_memory:
             operands = [bits(xs[0]), *xs[1:]]
             found = of_bits(common_backend(operands).forward(op, operands))
             if (region := getattr(op, "region", None)) is not None:
                 region.be_of(bfloat16)  # gradients that are laid out there are no bits
             return found
-        if op.copies:
-            return op.compute(self, xs)
         given = op.given_dtype()
         if given is bfloat16:
             op.target = None  # what it asks for it has: no need to round operands again
@@ -357,7 +343,7 @@ class BFloat16Backend(NumpyBackend):
         if given is not None:
             stays = given is bfloat16
         else:
-            stays = xs[0].dtype is bfloat16 if op.like_first else _stays(xs, {})
+            stays = xs[0].dtype is bfloat16 if op.like_first else stays_bfloat16(xs, {})
         return rounded(found) if stays else found
 
     def vjp(self, op: Any, given: Sequence[Any]) -> Any:

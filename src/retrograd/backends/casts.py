@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.backends.base import BACKENDS, Backend, backend_of
+from retrograd.backends.base import BACKENDS, Backend, backend_of, is_array
 from retrograd.backends.device import CPU, device
 from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.dtype_class import dtype as DtypeClass
+from retrograd.backends.dtypes import as_dtype
 from retrograd.lazy import load
 from retrograd.values import Array, DType
 
@@ -17,7 +18,7 @@ def cast(array: Array, dtype: DType, order: str = "K", copy: bool = True) -> Arr
     if type(dtype) is DtypeClass:
         if dtype is bfloat16:
             return of_bfloat16().cast(array, order, copy)
-        dtype = dtype.held
+        dtype = as_dtype(dtype)
     return array.astype(dtype, order=order, copy=copy)
 
 
@@ -27,7 +28,7 @@ def reinterpreted(array: Array, dtype: DType) -> Array:
         if dtype is bfloat16:
             of_bfloat16()
             return backend_of(array).seen_as_bfloat16(array)
-        dtype = dtype.held
+        dtype = as_dtype(dtype)
     return array.view(dtype)
 
 
@@ -45,3 +46,17 @@ def of_bfloat16() -> Any:
         load("retrograd.backends.bfloat16")
         found = BACKENDS.of_bfloat16
     return found
+
+
+def stays_bfloat16(values: Any, options: dict[str, Any]) -> bool:
+    """Whether a result of these operands is bfloat16: no dtype was asked for, and no array has a wider one."""
+    if options.get("dtype") is not None:
+        return bool(options["dtype"] == bfloat16)
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, (tuple, list)):
+            waiting.extend(value)
+        elif is_array(value) and value.dtype is not bfloat16 and value.dtype.kind in "fc" and value.ndim:
+            return False
+    return True

@@ -11,6 +11,8 @@ DEVICE_TYPES: Final[list[str]] = [
     "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
 ]  # fmt: skip
 
+_LARGEST_INDEX: Final = 127
+
 
 class device:  # noqa: N801 - torch's name
     """Where a tensor's memory lives: `cpu`, or `cuda` with an index.
@@ -23,8 +25,12 @@ class device:  # noqa: N801 - torch's name
         if isinstance(type, device):
             kind, index = type.type, type.index if index is None else index
         elif isinstance(type, str):
+            if index is not None and index < 0:
+                raise RuntimeError("Device index must not be negative")
             kind, index = _parsed(type, index)
         elif isinstance(type, int):
+            if type < 0:
+                raise RuntimeError("Device index must not be negative")
             kind, index = "cuda", type
         else:
             raise TypeError(
@@ -54,12 +60,12 @@ class device:  # noqa: N801 - torch's name
 
     def __enter__(self) -> device:
         """Inside a `with` block, tensors of this thread are made on this device unless they say where."""
-        _LOCAL.around = (default_device(), *getattr(_LOCAL, "around", ()))
+        _LOCAL.around = (default_device(), getattr(_LOCAL, "around", None))
         use_device(self)
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        before, *_LOCAL.around = _LOCAL.around
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
+        before, _LOCAL.around = _LOCAL.around
         use_device(before)
 
 
@@ -69,9 +75,13 @@ def _parsed(text: str, index: int | None) -> tuple[str, int | None]:
     if colon:
         if index is not None:
             raise RuntimeError(f"type (string) must not include an index because index was passed: {text}")
-        if not number.isdigit():
+        if not number.isdecimal() or number != number.lstrip("0").rjust(1, "0"):
             raise RuntimeError(f"Invalid device string: '{text}'. Write 'cpu' or 'cuda:N'.")
         index = int(number)
+        if index > _LARGEST_INDEX:
+            raise RuntimeError(f"Could not parse device index '{number}' in device string '{text}'")
+    elif not kind:
+        raise RuntimeError("Device string must not be empty: write 'cpu' or 'cuda:N'.")
     if kind not in DEVICE_TYPES:
         raise RuntimeError(
             f"Expected one of {', '.join(DEVICE_TYPES)} device type at start of device string: {kind}"
@@ -84,7 +94,7 @@ CPU: Final = device("cpu")
 
 _LOCAL: Final[Any] = (
     threading.local()
-)  # `where`: this thread's default; `around`: those of the `with` blocks around
+)  # `where`: this thread's default; `around`: that of the `with` block around, and its `around`
 
 
 class Choice:

@@ -5,6 +5,9 @@ Arrays keep NumPy's dtypes, and so does everything that works on arrays. What a 
 
 NumPy itself has no bfloat16. Arrays of it (`bfloat16.py`) have the object here for their dtype, which answers what is
 asked of a dtype: its `kind` is "f", as that of every other floating-point dtype.
+
+Of some of PyTorch's dtypes there are no arrays at all (float8, quantised numbers, …). Programs put them into tables and
+ask what they are, so they are objects like the others; `held` is None, and who wants a tensor of one gets an error.
 """
 
 from __future__ import annotations
@@ -17,13 +20,28 @@ import numpy as np
 from retrograd.errors import DTYPE_NAMES
 from retrograd.values import DType
 
-_REAL_OF: Final = {"complex64": "float32", "complex128": "float64"}
+_REAL_OF: Final = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 _COMPLEX_OF: Final = {
+    "float16": "complex32",
     "bfloat16": "complex64",
     "float32": "complex64",
     "float64": "complex128",
-}  # NumPy has no complex32
+}
 _ABBREVIATIONS: Final = {"bool": "b8", "bfloat16": "bf16", "complex64": "c64", "complex128": "c128"}
+# What there are no arrays of: kind ("q": quantised, "V": mere bits), size in bytes, names.
+_WITHOUT_ARRAYS: Final = (
+    ("c", 4, "complex32"),
+    ("f", 1, "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2"),
+    ("i", 1, "int1 int2 int3 int4 int5 int6 int7"),
+    ("u", 1, "uint1 uint2 uint3 uint4 uint5 uint6 uint7"),
+    ("q", 1, "qint8 quint8 quint4x2 quint2x4"),
+    ("q", 4, "qint32"),
+    ("V", 1, "bits8 bits4x2 bits2x4 bits1x8"),
+    ("V", 2, "bits16"),
+)
+_INSTEAD: Final = {
+    "c": "complex64", "f": "float16 or bfloat16", "i": "int8", "u": "uint8", "q": "float32", "V": "uint8",
+}  # fmt: skip
 
 Dtype: TypeAlias = "dtype"  # as the class itself can call it, whose attribute has this name too
 
@@ -39,20 +57,27 @@ class dtype:  # noqa: N801 - torch's name
     (True, dtype('float32'))
     """
 
-    def __init__(self, key: object = None, numpy: Any = None) -> None:
+    def __init__(
+        self, key: object = None, name: str = "", kind: str = "", itemsize: Any = 0, numpy: Any = None
+    ) -> None:
         if key is not _KEY:
             raise TypeError(
                 "cannot create 'torch.dtype' instances: there is one for each kind of number, such as retrograd.float32"
             )
-        self._numpy: DType = numpy  # None: of ml_dtypes, once it is asked for
-        self.held: Final[DType] = self if numpy is None else numpy  # what arrays have
-        self.name: Final[str] = "bfloat16" if numpy is None else numpy.name
-        self.kind: Final[str] = "f" if numpy is None else numpy.kind
-        self.itemsize: Final[int] = 2 if numpy is None else numpy.itemsize
+        self._numpy: DType = numpy  # None: that of ml_dtypes, once it is asked for, or nothing
+        self.held: Final[DType] = (
+            self if name == "bfloat16" else numpy
+        )  # what arrays have; None: there are none
+        self._hash: Final[int] = hash(name if numpy is None else numpy)
+        self.name: Final[str] = name
+        self.kind: Final[str] = kind
+        self.itemsize: Final[int] = itemsize
 
     @property
     def dtype(self) -> DType:
         """NumPy's own: where NumPy wants a dtype, it looks for this attribute."""
+        if self.held is None:
+            raise no_arrays_of(self)
         if self._numpy is None:
             self._numpy = _of_ml_dtypes()
         return self._numpy
@@ -73,23 +98,33 @@ class dtype:  # noqa: N801 - torch's name
 
     @property
     def is_floating_point(self) -> bool:
-        """Whether it is float16, bfloat16, float32 or float64."""
+        """Whether it is float16, bfloat16, float32, float64 or one of fewer bits."""
         return self.kind == "f"
 
     @property
     def is_complex(self) -> bool:
-        """Whether it is complex64 or complex128."""
+        """Whether it is complex32, complex64 or complex128."""
         return self.kind == "c"
 
     @property
     def is_signed(self) -> bool:
         """Whether it can hold negative numbers."""
-        return self.kind in "ifc"
+        if self.kind == "q":
+            raise RuntimeError(
+                "isSignedType not supported for quantized types: ask the dtype of their integers"
+            )
+        if self.kind == "V":
+            raise RuntimeError("Bits types are undefined: they have no sign")
+        return self.kind in "ifc" and self.name != "float8_e8m0fnu"
 
     @property
     def abbr(self) -> str:
         """PyTorch's abbreviation: `f32`, `i64`, `b8`."""
-        return _ABBREVIATIONS.get(self.name, f"{self.kind}{8 * self.itemsize}")
+        if self.held is not None or self.kind == "c":
+            return _ABBREVIATIONS.get(self.name, f"{self.kind}{8 * self.itemsize}")
+        if self.kind == "V":
+            return self.name.replace("bits", "b") + ("" if "x" in self.name else "x1")
+        return self.name.replace("float", "f").replace("_", "")
 
     def to_real(self) -> Dtype:
         """The dtype of the real part."""
@@ -102,19 +137,20 @@ class dtype:  # noqa: N801 - torch's name
         name = _COMPLEX_OF.get(self.name)
         if name is None:
             raise RuntimeError(
-                f"Unknown Complex ScalarType for {DTYPE_NAMES[self.name]}: only float32 and float64 have one"
+                f"Unknown Complex ScalarType for {_spelled(self.name)}: only floats of 16 bits and more have one"
             )
         return _named(name)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, dtype):
             return self is other
-        if self.held is self:
+        held = self.held
+        if held is self:
             return bool(getattr(other, "name", other) == self.name)
-        return other is not None and bool(self._numpy == other)
+        return other is not None and held is not None and bool(held == other)  # to NumPy, None is float64
 
     def __hash__(self) -> int:
-        return hash(self.name if self.held is self else self._numpy)
+        return self._hash
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -130,11 +166,23 @@ class dtype:  # noqa: N801 - torch's name
 
 
 _KEY: Final = object()
-bfloat16: Final = dtype(_KEY)
-_OBJECTS: Final[dict[Any, dtype]] = {
-    np.dtype(name): dtype(_KEY, np.dtype(name)) for name in DTYPE_NAMES if name != "bfloat16"
+bfloat16: Final = dtype(_KEY, "bfloat16", "f", 2)
+
+
+def _of_numpy(name: str) -> dtype:
+    numpy = np.dtype(name)
+    return dtype(_KEY, name, numpy.kind, numpy.itemsize, numpy)
+
+
+BY_NAME: Final[dict[str, dtype]] = {
+    **{name: bfloat16 if name == "bfloat16" else _of_numpy(name) for name in DTYPE_NAMES},
+    **{
+        name: dtype(_KEY, name, kind, size) for kind, size, names in _WITHOUT_ARRAYS for name in names.split()
+    },
 }
-_OBJECTS[bfloat16] = bfloat16
+_OBJECTS: Final[dict[Any, dtype]] = {
+    found.held: found for found in BY_NAME.values() if found.held is not None
+}
 
 
 def dtype_of(held: DType) -> dtype:
@@ -144,7 +192,21 @@ def dtype_of(held: DType) -> dtype:
 
 def _named(name: str) -> dtype:
     """The one of a name, also for unpickling."""
-    return bfloat16 if name == "bfloat16" else _OBJECTS[np.dtype(name)]
+    return BY_NAME[name]
+
+
+def no_arrays_of(wanted: dtype) -> NotImplementedError:
+    """The error of who wants a tensor of a dtype that there are no arrays of."""
+    return NotImplementedError(
+        f"{wanted} can be named here, not computed with: tensors are arrays of NumPy's, and NumPy has no such numbers. "
+        f"Use {_INSTEAD[wanted.kind]} instead."
+    )
+
+
+def _spelled(name: str) -> str:
+    """How PyTorch's messages spell a dtype."""
+    before, integer, after = name.partition("int")
+    return DTYPE_NAMES.get(name, f"{before.upper()}Int{after}" if integer else name.capitalize())
 
 
 def _of_ml_dtypes() -> DType:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.dtype_class import bfloat16 as _bfloat16
-from retrograd.backends.dtype_class import dtype
-from retrograd.errors import DTYPE_NAMES
+from retrograd.backends.dtype_class import dtype, no_arrays_of
+from retrograd.errors import DTYPE_NAMES, OperandError
 from retrograd.values import Array, DType
 
 bool_: DType = np.dtype("bool")
@@ -31,19 +31,20 @@ float64: DType = np.dtype("float64")
 complex64: DType = np.dtype("complex64")
 complex128: DType = np.dtype("complex128")
 
-# PyTorch's second names, and how its messages spell a dtype.
-SHORT_NAMES: dict[str, DType] = {
-    "half": float16,
-    "float": float32,
-    "double": float64,
-    "short": int16,
-    "int": int32,
-    "long": int64,
-    "cfloat": complex64,
-    "cdouble": complex128,
-}
+# How PyTorch's messages spell a dtype.
 SCALAR_NAMES: dict[Any, str] = {
     bfloat16 if name == "bfloat16" else np.dtype(name): spelled for name, spelled in DTYPE_NAMES.items()
+}
+
+# What PyTorch's messages call some of them by their names in C++.
+_IN_C = {
+    "bool": "bool", "uint8": "unsigned char", "uint16": "uint16_t", "uint32": "uint32_t", "uint64": "uint64_t",
+    "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int", "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}  # fmt: skip
+C_NAMES: dict[Any, str] = {
+    bfloat16 if name == "bfloat16" else np.dtype(name): spelled for name, spelled in _IN_C.items()
 }
 
 _CANONICAL = {dtype: dtype for dtype in SCALAR_NAMES}  # the one instance of each, so that `is` compares them
@@ -90,8 +91,11 @@ def set_default_dtype(d: Any) -> None:
     """
     try:
         wanted = as_dtype(d)
-    except TypeError:
-        raise TypeError(f"only floating-point types are supported as the default type, got {d!r}") from None
+    except (TypeError, NotImplementedError):
+        raise TypeError(
+            "invalid dtype object: only floating-point types are supported as the default type: float16, bfloat16, "
+            f"float32 and float64, got {d!r}"
+        ) from None
     if wanted.kind != "f":
         raise TypeError(f"only floating-point types are supported as the default type, got {wanted}")
     _DEFAULT.dtype = wanted
@@ -109,7 +113,10 @@ def default_complex() -> DType:
 def as_dtype(spec: Any) -> DType:
     """A NumPy dtype from whatever a person writes: `rg.float32`, `np.float32`, `float`, `"float32"`."""
     if type(spec) is dtype:
-        return spec.held
+        held = spec.held
+        if held is None:
+            raise no_arrays_of(spec)
+        return held
     if isinstance(spec, np.dtype):
         found = spec
     elif type(spec) is str and spec == "bfloat16":
@@ -155,9 +162,21 @@ def complex_of(dtype: DType) -> DType:
     return _COMPLEX_OF.get(dtype, dtype)
 
 
+def is_number(value: np.generic) -> bool:
+    """Whether what NumPy takes out of an array is a number: words, dates and records are none."""
+    return value.dtype.kind in "biufc" or value.dtype.name == "bfloat16"
+
+
 def python_number(value: Any) -> Any:
     """A number of NumPy's as Python's, whose dtype gives way to a tensor's; anything else as it is."""
-    return value.item() if isinstance(value, np.generic) else value
+    if not isinstance(value, np.generic):
+        return value
+    if not is_number(value):
+        raise OperandError(f"expected a number, but got {type(value).__name__}")
+    number = value.item()
+    if isinstance(number, np.generic):  # of 80 bits, which Python has not
+        return complex(number) if number.dtype.kind == "c" else float(number)
+    return number
 
 
 def scalar_dtype(number: Any) -> DType:
@@ -172,10 +191,19 @@ def scalar_dtype(number: Any) -> DType:
     return default_complex()
 
 
+def check_element(dtype: DType) -> None:
+    """Refuses arrays of what no tensor holds: objects, strings, dates, records, numbers of 80 bits."""
+    if dtype not in SCALAR_NAMES and dtype.name != "bfloat16" and dtype.newbyteorder("=") not in SCALAR_NAMES:
+        raise TypeError(f"can't convert np.ndarray of dtype {dtype}: no tensor holds such elements")
+
+
 def _two(a: DType, b: DType) -> DType:
     """PyTorch's table for two dtypes of equal standing."""
     if a is b or a == b:
         return a
+    if a not in SCALAR_NAMES or b not in SCALAR_NAMES:
+        check_element(a)
+        check_element(b)
     ca, cb = _CATEGORY[a.kind], _CATEGORY[b.kind]
     low, high = (a, b) if ca <= cb else (b, a)
     if (_lonely(low) and high.kind != "f") or _lonely(high):
@@ -207,8 +235,17 @@ def promote_types(type1: Any, type2: Any) -> DType:
 
 def can_cast(from_: Any, to: Any) -> bool:
     """Whether a value of dtype `from_` may be written into one of dtype `to`: the category may not fall."""
-    a, b = as_dtype(from_), as_dtype(to)
-    return _CATEGORY[a.kind] <= _CATEGORY[b.kind]
+    for position, (name, given) in enumerate((("from_", from_), ("to", to)), 1):
+        if given is None:
+            raise TypeError(
+                f"can_cast(): argument '{name}' (position {position}) must be torch.dtype, not NoneType"
+            )
+    return keeps_category(as_dtype(from_), as_dtype(to))
+
+
+def keeps_category(a: DType, b: DType) -> bool:
+    """`can_cast` of two dtypes of arrays."""
+    return a is b or _CATEGORY[a.kind] <= _CATEGORY[b.kind]
 
 
 def result_type(tensor1: Any, tensor2: Any) -> DType:

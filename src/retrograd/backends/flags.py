@@ -8,17 +8,40 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
+
+_FROZEN: list[bool] = [False]
+# Those whose switches `disable_global_flags` freezes; PyTorch sets the others as ever.
+_FREEZING = frozenset(f"retrograd.backends.{name}" for name in ("cudnn", "miopen", "mkldnn"))
+
+
+def disable_global_flags() -> None:
+    """From now on switches are only set for a while, by `flags()`: `torch.backends.disable_global_flags`."""
+    _FROZEN[0] = True
+
+
+def flags_frozen() -> bool:
+    """Whether that was called."""
+    return _FROZEN[0]
 
 
 class Flags(ModuleType):
     """The switches of one library, and whether it is there."""
 
+    _available: bool
+    _names: tuple[str, ...]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if _FROZEN[0] and name in self._names and self.__name__ in _FREEZING:
+            raise RuntimeError(
+                f"not allowed to set {self.__name__} flags after disable_global_flags; please use flags() context "
+                "manager instead"
+            )
+        super().__setattr__(name, value)
+
     def __init__(self, name: str, available: bool, **flags: Any) -> None:
         super().__init__(f"retrograd.backends.{name}", f"What scripts ask about `torch.backends.{name}`.")
-        self._available = available
-        self._names = tuple(flags)
-        vars(self).update(flags)
+        vars(self).update(flags, _available=available, _names=tuple(flags))
 
     def is_available(self) -> bool:
         """Whether it computes here."""
@@ -56,12 +79,19 @@ class Flags(ModuleType):
             vars(self).update(zip(self._names, before, strict=True))
 
 
+def _with_precisions(flags: Flags, precision: str, *kinds: str) -> Flags:
+    """The switches, with those of how exactly each kind of operation computes in float32."""
+    name = flags.__name__.removeprefix("retrograd.backends.")
+    vars(flags).update({k: Flags(f"{name}.{k}", available=False, fp32_precision=precision) for k in kinds})
+    return flags
+
+
 class AttentionFlags(Flags):
     """Which kernels attention may use on a GPU, and how exact products of matrices are there."""
 
     def __init__(self) -> None:
         super().__init__("cuda", False)
-        self.matmul = Flags(
+        self.matmul: Flags = Flags(
             "cuda.matmul",
             available=False,
             allow_tf32=False,
@@ -70,7 +100,7 @@ class AttentionFlags(Flags):
             allow_fp16_accumulation=False,
             fp32_precision="none",
         )
-        self.cufft_plan_cache = Flags("cuda.cufft_plan_cache", available=False, size=0, max_size=0)
+        self.cufft_plan_cache: Flags = Flags("cuda.cufft_plan_cache", available=False, size=0, max_size=0)
         self._kernels = dict.fromkeys(("flash", "mem_efficient", "math", "cudnn"), True)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -118,26 +148,39 @@ class Processor(Flags):
         return "DEFAULT" if PACK is None else str(PACK.instruction_set()).upper()
 
 
-cudnn = Flags(
-    "cudnn",
-    available=False,
-    enabled=True,
-    benchmark=False,
-    benchmark_limit=None,
-    deterministic=False,
-    allow_tf32=True,
-    fp32_precision="none",
+cudnn: Final = _with_precisions(
+    Flags(
+        "cudnn",
+        available=False,
+        enabled=True,
+        benchmark=False,
+        benchmark_limit=None,
+        deterministic=False,
+        allow_tf32=True,
+        fp32_precision="none",
+    ),
+    "tf32",
+    "conv",
+    "rnn",
 )
-miopen = Flags("miopen", available=False, immediate=False)
-mkl = Flags("mkl", available=False)
-mkldnn = Flags(
-    "mkldnn", available=False, enabled=True, deterministic=False, allow_tf32=True, fp32_precision="none"
+miopen: Final = Flags("miopen", available=False, immediate=False)
+mkl: Final = Flags("mkl", available=False)
+mkldnn: Final = _with_precisions(
+    Flags(
+        "mkldnn", available=False, enabled=True, deterministic=False, allow_tf32=True, fp32_precision="none"
+    ),
+    "none",
+    "conv",
+    "matmul",
+    "rnn",
 )
-mps = Flags("mps", available=False)
-openmp = Flags("openmp", available=False)
-nnpack = Flags("nnpack", available=False, enabled=False)
-opt_einsum = Flags("opt_einsum", available=False, enabled=False, strategy=None)
-quantized = Flags("quantized", available=False, engine="none", supported_engines=["none"])
-cusparselt = Flags("cusparselt", available=False)
-cuda = AttentionFlags()
-cpu = Processor("cpu", available=True)
+mps: Final = Flags("mps", available=False)
+openmp: Final = Flags("openmp", available=False)
+nnpack: Final = Flags("nnpack", available=False, enabled=False)
+opt_einsum: Final = Flags("opt_einsum", available=False, enabled=False, strategy=None)
+python_native: Final = Flags("python_native", available=False, available_dsls=[], all_dsls=[])
+quantized: Final = Flags("quantized", available=False, engine="none", supported_engines=["none"])
+cusparselt: Final = Flags("cusparselt", available=False)
+cuda: Final = AttentionFlags()
+cpu: Final = Processor("cpu", available=True)
+xnnpack: Final = Flags("xnnpack", available=False, enabled=False)

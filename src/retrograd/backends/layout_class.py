@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 
 class layout(str):  # noqa: N801 - torch's name
     """A way to store elements.
@@ -18,4 +20,4 @@ class layout(str):  # noqa: N801 - torch's name
     __str__ = __repr__
 
 
-strided = layout("strided")
+strided: Final = layout("strided")

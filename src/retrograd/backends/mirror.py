@@ -63,7 +63,11 @@ class Mirror(NDArrayOperatorsMixin):
         found = self.behind.copy(order)
         if self.conj_bit:
             found = backend_of(found).conjugate(found)
-        return -found if self.neg_bit else found
+        if self.neg_bit:
+            found = -found
+        return (
+            np.asarray(found) if isinstance(found, np.generic) else found
+        )  # one number, which NumPy takes out
 
     def _like(self, behind: Any) -> Any:
         """Another part of the memory, through the same mirror; single numbers come out of it."""

@@ -70,6 +70,14 @@ class NativeBackend(NumpyBackend):
     def empty_cache(self) -> None:
         PACK.empty_cache()
 
+    def special(self, name: str, plain: Any, x: Array, y: Array | None = None) -> Array:
+        found = PACK.special(name, x) if y is None else PACK.special(name, x, y)
+        return super().special(name, plain, x, y) if found is None else found
+
+    def by_kernel(self, name: str, plain: Any, *args: Any) -> Any:
+        found = getattr(PACK, name)(*args)
+        return plain(self, *args) if found is None else found
+
     # -- sums ------------------------------------------------------------------------------------------------------
 
     def add_into(self, target: Array, other: Array) -> Array:
@@ -191,12 +199,12 @@ class NativeBackend(NumpyBackend):
         found = PACK.attention(q, k, v, mask, op.is_causal, float(op.scale))
         return op.computed(self, xs) if found is None else found
 
-    def attention_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+    def attention_backward(self, op: Any, g: Any, xs: Sequence[Any], out: Any, wanted: int) -> Sequence[Any]:
         q, k, v, mask = xs
         found = PACK.attention_back(
             np.ascontiguousarray(g), q, k, v, mask, op.is_causal, float(op.scale), wanted
         )
-        return super().attention_backward(op, g, xs, wanted) if found is None else found
+        return super().attention_backward(op, g, xs, out, wanted) if found is None else found
 
     def recurrence(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
         found = PACK.recurrence(op.kind, op.sizes, op.reverse, xs)
@@ -345,6 +353,14 @@ def _unknown(x: Any, y: Any) -> int:
     return 0
 
 
+def _is_not(*arrays: Any) -> bool:
+    return False
+
+
+# Whether an array is NumPy's own, lies in rows and may be written to. False says nothing: somebody must look closer.
+is_open: Final[Any] = _is_not if PACK is None else PACK.is_open
+# Copies the elements of one small array over another of its dtype, or truths over numbers; whether it has.
+copy_over: Final[Any] = _is_not if PACK is None else PACK.copy_over
 # `x @ y` of two small matrices, NotImplemented for others; it stands for a compiled formula, see `Traits.forward`.
 small_product: Final[Any] = _unserved if PACK is None else PACK.mm
 # `layout_of` for float matrices of one dtype whose sizes fit; 0 for everything else: somebody must look closer.

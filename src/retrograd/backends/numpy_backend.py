@@ -10,6 +10,7 @@ import numpy as np
 from retrograd.backends.base import BACKENDS, Backend, backend_of
 from retrograd.backends.device import device
 from retrograd.backends.kernels import blocks
+from retrograd.backends.long_calls import long_calls
 from retrograd.hints import mypyc_attr
 from retrograd.values import Array, Axis, Shape
 
@@ -48,6 +49,8 @@ class NumpyBackend(Backend):
     def __init__(self, library: Any = np) -> None:
         self.adopt(vars(library))
         self.adopt({name: getattr(library, name) for name in SUBMODULES if hasattr(library, name)})
+        if library is np:
+            self.adopt(long_calls())
 
     def adopt(self, names: dict[str, Any]) -> None:
         """Makes functions of an array library attributes: `xp.exp`. Kernels keep their names."""
@@ -104,6 +107,16 @@ class NumpyBackend(Backend):
             return super().reduced(how, function, x, axis, keepdims, *beside)
         return blocks.reduced(how, function, x, axis, keepdims, beside)
 
+    def of_lines(self, function: Callable[..., Array], x: Array, *axes: int) -> Array:
+        if x.size <= blocks.LIMIT or not (self.is_plain or self.rounds):
+            return function(x)
+        return blocks.of_lines(self, function, x, axes)
+
+    def of_elements(self, function: Callable[..., Array], *xs: Array) -> Array:
+        if xs[0].size <= blocks.LIMIT or not (self.is_plain or self.rounds):
+            return function(*xs)
+        return blocks.of_elements(self, function, xs)
+
     def new_stream(self, seed: int) -> Any:
         return np.random.Generator(np.random.PCG64(seed))
 
@@ -143,6 +156,9 @@ class NumpyBackend(Backend):
 
     def at_address(self, owner: Array, address: int, dtype: Any, shape: Shape, strides: Shape) -> Array:
         """An array anywhere in the memory that the owner of another has; it keeps that memory."""
+        memory = self.owner_of(owner)
+        if type(memory) is ndarray and memory.size and memory.flags.c_contiguous and memory.flags.writeable:
+            return np.ndarray(shape, dtype, memory, address - self.extent_of(memory)[0], strides)
         return np.asarray(Memory(owner, address, shape, strides, dtype))
 
     def memory_of(self, array: Array) -> Any:

@@ -15,11 +15,13 @@ try:
     from numpy._core.umath import _extobj_contextvar, _make_extobj
 
     QUIET: Any = _make_extobj(all="ignore")
+    VARIABLE: Any = _extobj_contextvar
     hush: Any = _extobj_contextvar.set
     unhush: Any = _extobj_contextvar.reset
 
 except (ImportError, TypeError):  # pragma: no cover - depends on NumPy's internals
     QUIET = "ignore"
+    VARIABLE = None
 
     def hush(how: Any) -> Any:
         return np.seterr(all=how)

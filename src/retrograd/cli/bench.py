@@ -8,6 +8,7 @@ from typing import Any
 
 import retrograd as rg
 from retrograd.cli.doctor import best
+from retrograd.cli.numbers import seconds
 
 
 def add(commands: Any) -> None:
@@ -15,10 +16,11 @@ def add(commands: Any) -> None:
     found = commands.add_parser(
         "bench",
         help="measure a few programs on this machine",
-        description="The best of many runs counts. `make bench` of a checkout has the full table, beside PyTorch.",
+        description="Prints how long each takes, the best of many runs.",
+        epilog="`make bench` of a checkout has the full table, beside PyTorch.",
     )
     found.add_argument(
-        "--seconds", type=float, default=0.3, help="how long to measure each row (%(default)s)"
+        "--seconds", type=seconds, default=0.3, help="how long to measure each row (%(default)s)"
     )
     found.set_defaults(call=measure)
 

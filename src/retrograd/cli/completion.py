@@ -8,7 +8,7 @@ from typing import Any
 _BASH = """\
 # Put into ~/.bashrc:  eval "$(retrograd completion bash)"
 _retrograd() {{
-  local word="${{COMP_WORDS[COMP_CWORD]}}" options=""
+  local word="${{COMP_WORDS[COMP_CWORD]}}" options="" words=""
   case "${{COMP_WORDS[1]}}" in
 {cases}
   esac
@@ -16,6 +16,8 @@ _retrograd() {{
     COMPREPLY=($(compgen -W "{commands}" -- "$word"))
   elif [[ "$word" == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$word"))
+  elif [ -n "$words" ]; then
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
   else
     COMPREPLY=($(compgen -f -- "$word"))
   fi
@@ -26,7 +28,7 @@ complete -o filenames -F _retrograd retrograd
 _ZSH = """\
 # Put into ~/.zshrc, behind compinit:  eval "$(retrograd completion zsh)"
 _retrograd() {{
-  local -a commands options
+  local -a commands options words_here
   commands=({commands})
   if (( CURRENT == 2 )); then
     _describe command commands
@@ -35,7 +37,11 @@ _retrograd() {{
   case "$words[2]" in
 {cases}
   esac
-  _alternative 'options:option:(($options))' 'files:file:_files'
+  if (( $#words_here )); then
+    compadd -a words_here
+  else
+    _alternative 'options:option:(($options))' 'files:file:_files'
+  fi
 }}
 compdef _retrograd retrograd
 """
@@ -46,7 +52,8 @@ def add(commands: Any) -> None:
     found = commands.add_parser(
         "completion",
         help="print what a shell needs to complete this command",
-        description='Put into ~/.bashrc:  eval "$(retrograd completion bash)"  (or zsh, into ~/.zshrc)',
+        description="Prints what bash or zsh evaluates so that the tab key completes this command.",
+        epilog='Put into ~/.bashrc:  eval "$(retrograd completion bash)"  (or zsh, into ~/.zshrc)',
     )
     found.add_argument("shell", choices=("bash", "zsh"))
     found.set_defaults(call=show, commands=commands)
@@ -65,12 +72,24 @@ def script(shell: str, commands: Any) -> str:
         name: [text for action in parser._actions for text in action.option_strings if text.startswith("--")]
         for name, parser in commands.choices.items()
     }
+    words = {name: " ".join(_choices(parser)) for name, parser in commands.choices.items()}
     if shell == "bash":
-        cases = "\n".join(f'    {name}) options="{" ".join(found)}" ;;' for name, found in options.items())
+        cases = "\n".join(
+            f'    {name}) options="{" ".join(found)}" words="{words[name]}" ;;'
+            for name, found in options.items()
+        )
         return _BASH.format(cases=cases, commands=" ".join(options))
-    cases = "\n".join(f"    {name}) options=({' '.join(found)}) ;;" for name, found in options.items())
+    cases = "\n".join(
+        f"    {name}) options=({' '.join(found)}) words_here=({words[name]}) ;;"
+        for name, found in options.items()
+    )
     described = " ".join(f"'{name}:{_plain(helps.get(name, ''))}'" for name in options)
     return _ZSH.format(cases=cases, commands=described)
+
+
+def _choices(parser: argparse.ArgumentParser) -> list[str]:
+    """The words that a command takes, if it takes no others."""
+    return [word for action in parser._actions if not action.option_strings for word in action.choices or ()]
 
 
 def _plain(text: str) -> str:

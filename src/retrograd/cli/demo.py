@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import retrograd as rg
+from retrograd.cli.numbers import at_least_one
 from retrograd.datasets import Digits, load_digits, split_digits
 from retrograd.inspect import Recording, graph_text, record
 from retrograd.utils.progress import progress
@@ -19,6 +21,39 @@ BATCH = 32
 RATE = 0.1
 MOMENTUM = 0.9
 PAGE = "retrograd-demo.html"
+
+_DESCRIPTION = """\
+Trains a network of three layers on handwritten digits by loss.backward(), prints the graph that it walks, and writes
+retrograd-demo.html, a page that shows the last step.
+"""
+
+
+def add(commands: Any) -> None:
+    """Adds the command to the parser."""
+    found = commands.add_parser(
+        "demo",
+        help="train a small network on handwritten digits, and write a page that shows its last step",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    found.add_argument(
+        "--epochs",
+        type=at_least_one,
+        default=20,
+        help="times to go through the training digits (%(default)s)",
+    )
+    found.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="where the random numbers start; one seed, one result (%(default)s)",
+    )
+    found.set_defaults(call=_call)
+
+
+def _call(arguments: argparse.Namespace) -> int:
+    run(epochs=arguments.epochs, seed=arguments.seed)
+    return 0
 
 
 class Result(NamedTuple):

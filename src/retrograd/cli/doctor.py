@@ -25,7 +25,8 @@ def add(commands: Any) -> None:
     found = commands.add_parser(
         "doctor",
         help="say how this installation is built, check that it works, and what is slow here",
-        description="The exit status is 0 if the self-check passes, 1 if it does not. Slowness is no failure.",
+        description="Says how this installation is built, whether gradients come out right, and what is slow and why.",
+        epilog="The exit status is 0 if the self-check passes, 1 if it does not. Slowness is no failure.",
     )
     found.set_defaults(call=examine)
 
@@ -86,7 +87,7 @@ def measured() -> list[tuple[str, float, float, str]]:
     kind = (
         "Small operations cost more than they need to: "
         + ("the native pack is missing" if PACK is None else "this is the interpreted form")
-        + ". `pip install retrograd` has compiled wheels; from a checkout, `make wheel` compiles one."
+        + ". `pip install .` in a checkout compiles it, where there is a C++ compiler."
     )
     arrays = "Large arrays are slow: the native pack is missing, so NumPy computes on one thread and in many passes."
     blas = "Matrix products are slow: `python -c 'import numpy; numpy.show_config()'` shows which BLAS NumPy has."

@@ -14,11 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from retrograd.alias.install import FOLDER, install_as_torch
 from retrograd.cli.numbers import at_least_one
-from retrograd.cli.script import become
+from retrograd.cli.script import become, takes_script
+from retrograd.inspect.difference import Difference
 from retrograd.inspect.questions import first_nonfinite, without_gradient
 from retrograd.inspect.recording import Recording, record
 from retrograd.inspect.replay import NodeReplay, NotReplayable
+from retrograd.inspect.text import printable
 from retrograd.inspect.values import figures, keep
 
 LIMIT = 20_000
@@ -30,7 +33,10 @@ The ending of -o says in which form: .html (a page to look at, the default), .js
 .svg (needs Graphviz), .mmd (Mermaid), .trace (for ui.perfetto.dev), .txt; -o - prints text.
 
   retrograd inspect train.py                    writes train.html
+  retrograd inspect --torch train.py            a script that says `import torch`
   retrograd inspect train.py -o step.trace -- --epochs 1
+  retrograd inspect train.py -o before.json     ... and after a change:
+  retrograd inspect train.py --against before.json
 """
 
 _REPLAY = """\
@@ -57,8 +63,13 @@ def add(commands: Any) -> None:
     look.add_argument(
         "--values", choices=("sample", "all"), default="sample", help="how to look at large arrays"
     )
-    look.add_argument("script", help="a Python file, or the .json of an earlier recording")
-    look.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script is to see in sys.argv")
+    look.add_argument(
+        "--against",
+        metavar="JSON",
+        help="an earlier recording to compare with: .html, .txt, or -o - for text",
+    )
+    look.add_argument("--torch", action="store_true", help="with retrograd as the script's `torch`")
+    takes_script(look, "a Python file, or the .json of an earlier recording")
     look.set_defaults(call=inspect_script)
     again = commands.add_parser(
         "replay",
@@ -80,29 +91,50 @@ def inspect_script(arguments: argparse.Namespace) -> int:
         print(f"retrograd inspect: there is no file {script}", file=sys.stderr)
         return 2
     output = arguments.output or str(script.with_suffix(".html").name)
-    fault = _fault_of(output)
+    fault = _fault_of(output, arguments.against is not None)
     if fault:  # before the script runs, which may take long
         print(f"retrograd inspect: {output}: {fault}", file=sys.stderr)
         return 2
-    if script.suffix == ".json":
-        try:
-            recording, status = Recording.load(script), 0
-        except ValueError as error:
-            print(f"retrograd inspect: {error}", file=sys.stderr)
-            return 2
-    else:
+    status, other = 0, None
+    try:
+        other = None if arguments.against is None else Recording.load(arguments.against)
+        recording = Recording.load(script) if script.suffix == ".json" else None
+    except (OSError, ValueError) as error:
+        print(f"retrograd inspect: {error}", file=sys.stderr)
+        return 2
+    if recording is None:
+        if arguments.torch:
+            install_as_torch()
         recording, status = _recorded(script, arguments)
+    if other is not None:
+        _compare(recording.diff(other), output)
+        return status
     _write(recording, output)
     if output != "-":
         _tell(recording, output)
     return status
 
 
-def _fault_of(output: str) -> str:
+def _compare(difference: Difference, output: str) -> None:
+    """Writes a comparison, and prints what differs most."""
+    if output == "-":
+        print(difference.text())
+    elif Path(output).suffix == ".txt":
+        Path(output).write_text(difference.text() + "\n", encoding="utf-8")
+    else:
+        difference.html(output)
+        print(difference.text(rows=5))
+    if output != "-":
+        print(f"written to {Path(output).resolve()}")
+
+
+def _fault_of(output: str, compares: bool) -> str:
     """Why nothing can be written there; empty if something can."""
     path = Path(output)
     if output == "-":
         return ""
+    if compares and path.suffix not in (".html", ".txt"):
+        return "a comparison is .html or .txt"
     if path.suffix not in (*FORMS, ".trace"):
         return f"the ending says the form: {' '.join(FORMS)} .trace"
     if not path.absolute().parent.is_dir():
@@ -113,13 +145,15 @@ def _fault_of(output: str) -> str:
 
 
 def _take_output(arguments: argparse.Namespace) -> None:
-    """`-o FILE` may stand behind the script's own arguments; behind `--` everything is the script's."""
+    """`-o` and `--against` may stand behind the script's own arguments; behind `--` everything is the script's."""
     given = arguments.arguments
     end = given.index("--") if "--" in given else len(given)
     late = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     late.add_argument("-o", "--output")
+    late.add_argument("--against")
     found, rest = late.parse_known_args(given[:end])
     arguments.output = found.output or arguments.output
+    arguments.against = found.against or arguments.against
     arguments.arguments = rest + given[end + 1 :]
 
 
@@ -135,11 +169,16 @@ def _recorded(script: Path, arguments: argparse.Namespace) -> tuple[Recording, i
             exec(code, module.__dict__)  # noqa: S102 - the user's own script
         except SystemExit as stop:
             status = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+            if stop.code is not None and not isinstance(stop.code, int):  # Python itself would say it
+                print(stop.code, file=sys.stderr)
         except KeyboardInterrupt:
             print("\nstopped: the recording ends here", file=sys.stderr)
             status = 130
-        except BaseException:  # noqa: BLE001 - the page of a script that failed is the one to look at
-            traceback.print_exc()
+        except BaseException as error:  # noqa: BLE001 - the page of a script that failed is the one to look at
+            own = (
+                error.__traceback__.tb_next if error.__traceback__ is not None else None
+            )  # without this function
+            traceback.print_exception(type(error), error, own)
             status = 1
         finally:
             block.__exit__(None, None, None)
@@ -173,16 +212,25 @@ def _write(recording: Recording, output: str) -> None:
 def _tell(recording: Recording, output: str) -> None:
     document = recording.document
     left = {what: n for what, n in document["limits"].items() if what.endswith("left_out") and n}
-    print(f"{recording!r}")
+    print(printable(repr(recording)))
+    if not document["ops"] and not document["backwards"]:
+        print(f"nothing was recorded: {_why_nothing()}")
     bad = first_nonfinite(document)
     if bad is not None:
-        print(f"first non-finite: {bad.text}")
+        print(printable(f"first non-finite: {bad.text}"))
     for answer in without_gradient(document)[:5]:
-        print(f"no gradient: {answer.text}")
+        print(printable(f"no gradient: {answer.text}"))
     if left:
         told = ", ".join(f"{n:,} {what.removesuffix('_left_out')}" for what, n in left.items())
         print(f"left out beyond --limit {document['limits']['limit']:,}: {told}")
     print(f"written to {Path(output).resolve()}")
+
+
+def _why_nothing() -> str:
+    torch = sys.modules.get("torch")
+    if torch is not None and not str(getattr(torch, "__file__", "")).startswith(FOLDER):
+        return "the script uses PyTorch itself; --torch has it use retrograd"
+    return "no operation ran on a tensor"
 
 
 def replay(arguments: argparse.Namespace) -> int:

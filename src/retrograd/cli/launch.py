@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from retrograd.alias.install import FOLDER
 from retrograd.cli.numbers import at_least_one
-from retrograd.distributed.launching import MPIRUN, NoMPI, Plan, launch
+from retrograd.cli.script import takes_script
+from retrograd.distributed.start_ranks import MPIRUN, NoMPI, Plan, launch
 
 _DESCRIPTION = f"""\
-Start a script as several processes, called ranks, that train together by retrograd.distributed.
+Starts a script as several processes, called ranks, that train together by retrograd.distributed.
 
   retrograd launch -n 4 train.py --epochs 3      four ranks on this machine
   retrograd launch -n 8 --hosts a,b train.py     four on each of two machines
@@ -47,8 +49,7 @@ def add(commands: Any) -> None:
     found.add_argument("--mpirun", metavar="FILE", help="the mpirun to start them with")
     found.add_argument("--torch", action="store_true", help="with retrograd as the script's `torch`")
     found.add_argument("-m", dest="module", action="store_true", help="run a module or package, by its name")
-    found.add_argument("script", help="a Python file")
-    found.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script is to see in sys.argv")
+    takes_script(found)
     found.set_defaults(call=run)
 
 
@@ -57,6 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.torch:
         path = [FOLDER, *filter(None, [os.environ.get("PYTHONPATH")])]
         os.environ["PYTHONPATH"] = os.pathsep.join(path)
+    here = not (arguments.module or arguments.hosts)
+    if here and not Path(arguments.script).exists():  # each rank would say so
+        print(f"retrograd launch: there is no file {arguments.script}", file=sys.stderr)
+        return 2
     program = [*(["-m"] if arguments.module else []), arguments.script, *arguments.arguments]
     hosts = [host for host in arguments.hosts.split(",") if host]
     plan = Plan(arguments.ranks, program, hosts, arguments.threads, not arguments.no_labels, arguments.mpirun)

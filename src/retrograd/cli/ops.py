@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from retrograd.core.op import Op
-from retrograd.inspect.formulas import all_ops, formula, node_name, source
+from retrograd.inspect.formulas import all_ops, formula, is_family, node_name, source
 
 
 def add(commands: Any) -> None:
@@ -24,8 +24,7 @@ def add(commands: Any) -> None:
 
 def show(arguments: argparse.Namespace) -> int:
     """Prints a list, or one op."""
-    ops = {cls: node_name(cls) for cls in all_ops()}
-    ops = {cls: name for cls, name in ops.items() if formula(cls)}
+    ops = {cls: node_name(cls) for cls in all_ops() if formula(cls) and not is_family(cls)}
     if arguments.name is None:
         width = max(map(len, ops.values()))
         for cls, name in sorted(ops.items(), key=lambda entry: entry[1].lower()):

@@ -5,37 +5,101 @@ What Python finds first on its path is a package `torch` that makes way for ours
 
 from __future__ import annotations
 
+import argparse
 import ast
 import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from retrograd.alias.install import FOLDER
 from retrograd.forms import VARIABLE
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
+_RUN = """\
+Runs a script, or with -m a module, in which `torch` and everything below it mean retrograd, whether PyTorch is
+installed or not. Ends with the script's exit status.
+
+  retrograd run train.py --epochs 3
+  retrograd run -m package.train --epochs 3
+  retrograd run --interpreted train.py      on the library's sources, where it is compiled
+"""
+
+_DEBUG = """\
+Runs a script under pdb, on the library's sources: step into loss.backward() and on into the engine.
+
+  retrograd debug train.py
+  retrograd debug -b engine/evaluate.py:evaluate train.py      stops before the engine's first node
+"""
+
 
 class NoSuchPlace(Exception):
     """A breakpoint that is in no file, or in none of its functions."""
 
 
-def run(script: str, arguments: Sequence[str], interpreted: bool, module: bool = False) -> int:
-    """Run a script, or a `module`, as Python does, but with this package as `torch`.
+def add(commands: Any) -> None:
+    """Adds the commands to the parser."""
+    run = commands.add_parser(
+        "run",
+        help="run a script as it is, with retrograd as its `torch`",
+        description=_RUN,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    run.add_argument("-m", dest="module", action="store_true", help="run a module or package, by its name")
+    run.add_argument(
+        "--interpreted", action="store_true", help="run the library's sources even where it is compiled"
+    )
+    takes_script(run)
+    run.set_defaults(call=_run)
+    debug = commands.add_parser(
+        "debug",
+        help="run a script under pdb, with the library's sources to step through",
+        description=_DEBUG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    debug.add_argument(
+        *("-b", "--break"),
+        dest="breakpoints",
+        action="append",
+        default=[],
+        metavar="FILE:PLACE",
+        help="run to a line or a function of the library or of a script, such as engine/evaluate.py:evaluate",
+    )
+    takes_script(debug)
+    debug.set_defaults(call=_debug)
 
-    `interpreted` has the sources of this package run even where it is compiled.
-    """
-    return become([*(["-m"] if module else []), script, *arguments], interpreted)
+
+def takes_script(command: argparse.ArgumentParser, told: str = "a Python file") -> None:
+    """Gives a command its script, and behind it what is the script's own."""
+    command.add_argument("script", help=told)
+    rest = command.add_argument(
+        "arguments", nargs=argparse.REMAINDER, help="what the script is to see in sys.argv"
+    )
+    rest.required = False  # that there may be none is not said where the script is missing
 
 
-def debug(script: str, arguments: Sequence[str], breakpoints: Sequence[str]) -> int:
-    """Run a script under pdb with the sources of this package; if there are `breakpoints`, up to the first of them."""
-    commands = [f"break {path}:{line}" for path, line in map(place, breakpoints)]
+def _run(arguments: argparse.Namespace) -> int:
+    """Run a script, or a module, as Python does, but with this package as `torch`."""
+    module = ["-m"] if arguments.module else []
+    return become([*module, arguments.script, *arguments.arguments], arguments.interpreted)
+
+
+def _debug(arguments: argparse.Namespace) -> int:
+    """Run a script under pdb with the sources of this package; if there are breakpoints, up to the first of them."""
+    try:
+        commands = [f"break {path}:{line}" for path, line in map(place, arguments.breakpoints)]
+    except NoSuchPlace as error:
+        print(f"retrograd debug: {error}", file=sys.stderr)
+        return 2
+    if not Path(arguments.script).exists():  # pdb would begin, and end with status 1
+        print(f"retrograd debug: there is no file {arguments.script}", file=sys.stderr)
+        return 2
     commands += ["continue"] if commands else []
     options = [option for command in commands for option in ("-c", command)]
-    return become(["-m", "pdb", *options, script, *arguments], interpreted=True)
+    return become(["-m", "pdb", *options, arguments.script, *arguments.arguments], interpreted=True)
 
 
 def place(breakpoint_: str) -> tuple[Path, int]:

@@ -18,7 +18,7 @@ from retrograd.core.modes import before_write, current, is_grad_enabled
 from retrograd.core.node import MAX_SEQUENCE_NR, Edge, Grads, Node
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
-from retrograd.errors import GradientError, sizes
+from retrograd.errors import GradientError, sizes, type_name
 from retrograd.forks import at_fork
 from retrograd.values import Array
 
@@ -77,23 +77,37 @@ class AccumulateGrad(Node):
         return ()
 
     def pair(self, g: Any, tensors: bool, owned: bool) -> tuple[Any, Any]:
-        """Takes over, adds in place, or adds out of place."""
-        if g is None:
-            return None, None
+        """Takes over, adds in place, or adds out of place. Hooks run without a gradient too, as in PyTorch."""
         variable = self.variable
+        if g is not None:
+            self._locked(variable, g, tensors, owned)
+        if variable._post_accumulate is not None:
+            self._run_hooks(variable)
+        return None, None
+
+    def _locked(self, variable: Tensor, g: Any, tensors: bool, owned: bool) -> None:
+        """Accumulates with the leaf's lock. See Note [Accumulation from several threads]."""
         if self.outgrown:
             raise self._misfit()
-        with lock_of(variable):
+        lock = lock_of(variable)
+        try:  # Note [Locks and interrupts]; `held` would need a function made for each call
+            lock.acquire()
             self._accumulate(variable, g, tensors, owned)
-        hooks = variable._post_accumulate
-        if hooks is not None:
-            state = current()
-            if state.task is not None:  # not where somebody calls the node by hand
-                state.running_node = self
-            for index, hook in enumerate(list(hooks.values())):
-                if call_hook(hook, f"post-accumulate hook {index}", self.name(), variable) is not None:
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-        return None, None
+        finally:
+            try:  # noqa: SIM105 - a call before `release` would be one more moment for an interrupt
+                lock.release()
+            except RuntimeError:
+                pass
+
+    def _run_hooks(self, variable: Tensor) -> None:
+        """Calls the leaf's post-accumulate hooks."""
+        state = current()
+        if state.task is not None:  # not where somebody calls the node by hand
+            state.running_node = self
+        for index, hook in enumerate(list((variable._post_accumulate or {}).values())):
+            found = call_hook(hook, f"post-accumulate hook {index}", self.name(), variable)
+            if found is not None and found is not variable:  # `p.add_(p.grad, alpha=-lr)` gives back the leaf
+                raise _something_returned(found)
 
     def _accumulate(self, variable: Tensor, new: Any, tensors: bool, owned: bool) -> None:
         if not variable._requires:
@@ -107,7 +121,7 @@ class AccumulateGrad(Node):
         if tensors and not is_grad_enabled():
             # Forward mode: the sum has a tangent if both have one, a first gradient has none, as in PyTorch.
             variable._grad = (
-                Tensor(copied_like(new.array, variable.array))
+                Tensor(copied_like(new.array, variable.array), share=True)
                 if old is None
                 else UPWARD.operators.iadd(old, new)
             )
@@ -117,7 +131,9 @@ class AccumulateGrad(Node):
         elif old is None:
             # Take over an array that nobody else can see (Note [Ownership] in engine/buffer.py); copy any other.
             leaf = variable.array
-            variable._grad = Tensor(new if owned and _may_stay(new, leaf) else copied_like(new, leaf))
+            variable._grad = Tensor(
+                new if owned and _may_stay(new, leaf) else copied_like(new, leaf), share=True
+            )
         elif old.array.dtype == new.dtype and is_writable(old.array):
             before_write(old.array)
             try:
@@ -126,10 +142,10 @@ class AccumulateGrad(Node):
                 else:
                     backend_of(new).write_sum(old.array, new)
             except ValueError:
-                UPWARD.operators.iadd(old, Tensor(new))  # refuses too, in words about both shapes
+                UPWARD.operators.iadd(old, Tensor(new, share=True))  # refuses too, in words about both shapes
             old._bump_version()
         else:
-            variable._grad = Tensor(backend_of(new).asarray(old.array + new))
+            variable._grad = Tensor(backend_of(new).asarray(old.array + new), share=True)
 
     def _misfit(self) -> GradientError:
         """The error for a gradient of the data that a leaf had when the graph was made."""
@@ -146,6 +162,15 @@ class AccumulateGrad(Node):
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         return ()
+
+
+def _something_returned(found: Any) -> Exception:
+    """The error for a post-accumulate hook that returns anything but the leaf."""
+    if isinstance(found, Tensor):
+        return RuntimeError("Tensor post accumulate grad hooks should return None.")
+    return TypeError(
+        f"expected Variable, but hook returned '{type_name(found)}'; these hooks should return None."
+    )
 
 
 def _may_stay(new: Array, leaf: Array) -> bool:

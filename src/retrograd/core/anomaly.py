@@ -9,7 +9,7 @@ by a backward that records itself, the node that was running then in `metadata["
 
 from __future__ import annotations
 
-from contextlib import suppress
+import sys
 from typing import Any
 
 from retrograd.backends.base import backend_of
@@ -38,10 +38,10 @@ def report(node: Node, error: BaseException) -> None:
     while current is not None:
         text = _origin(current, first)
         add_note(error, text)
-        with suppress(
-            UserWarning
-        ):  # made an error by a filter: it may not hide this one, whose note says the same
+        try:
             warn(text, UserWarning)
+        except UserWarning:  # made an error by a filter: it may not hide this one, whose note says the same
+            sys.stderr.write(f"{text}\n")
         current = None if current.user_metadata is None else current.user_metadata.get("parent_")
         first = False
 

@@ -24,16 +24,21 @@ from retrograd.backends.base import (
 from retrograd.backends.casts import cast
 from retrograd.backends.device import CPU, device
 from retrograd.backends.dtypes import (
+    check_element,
     get_default_dtype,
     is_differentiable,
+    is_number,
+    python_number,
     result_of_arrays,
     result_with_scalar,
 )
+from retrograd.backends.long_calls import begin, compute_apart
 from retrograd.backends.native import CPU_BACKEND
-from retrograd.backends.quiet import QUIET, hush, unhush
+from retrograd.backends.quiet import unhush
 from retrograd.backends.shortage import tell_shortage
 from retrograd.core.accumulate import grad_accumulator
 from retrograd.core.anomaly import remember_origin
+from retrograd.core.autocast import in_float32, is_widened
 from retrograd.core.collector import hide
 from retrograd.core.lost import cut_note, hand_on, hand_on1, hand_on2, note_of_constant
 from retrograd.core.metadata import metadata_of
@@ -44,10 +49,12 @@ from retrograd.core.modes import (
     RECORDED,
     SAVED_HOOKS,
     SELECTED,
+    WIDENED,
     ThreadState,
     current,
 )
 from retrograd.core.node import Edge, Node, put_edge
+from retrograd.core.observer import Observer
 from retrograd.core.op import ALL, OUT, Binary, Op, Unary, Variadic, X, Y, computed, may_hold_samples
 from retrograd.core.places import CALLER, mark, spot
 from retrograd.core.saved import SavedConstant, refuse_inference
@@ -77,7 +84,9 @@ def apply1(op: Unary, input: Any) -> Any:
     state = current()
     known: Any = None
     if state.special:
-        op, known = _start_special(op, state)
+        if state.special & WIDENED and is_widened(op, x, state):
+            return in_float32(apply1, op, input)
+        op, known = _start_special(op, (x,), state)
     traits = traits_of(op)
     a = x.array
     result = (
@@ -89,32 +98,34 @@ def apply1(op: Unary, input: Any) -> Any:
         result = _computed1(op, a) if traits.is_view else _forward1(op, a)
         if traits.in_rows:
             result = in_rows(result)
-    out = Tensor(result)
+    out = Tensor(result, share=True)
     if traits.is_view:
         mark_view(out, x, state, NORMAL)
         if out._base is None and not state.transforms:
-            x = Tensor(a)  # a view of an inference tensor is not recorded, even if that one requires grad
+            # A view of an inference tensor is not recorded, even if that one requires grad.
+            x = Tensor(a, share=True)
     if state.grad_enabled and x._base is not None:
         x = recorded(x)
     if x._requires and state.grad_enabled and traits.differentiable:
         _link1(op, x, a, out, state, traits.keeps)
     elif x._requires or x._lost is not None:
-        hand_on1(out, x, called(op, traits), traits.may_reduce, state)
+        hand_on1(out, x, called(op, traits) if x._requires else "", traits.may_reduce, state)
     if state.special:
         _finish_special(op, (x,), (out,), state, op.constants)
-    return out if cls is None else out.as_subclass(cls)
+    return out if cls is None else out._in_class(cls)
 
 
 def _forward1(op: Unary, a: Array) -> Array:
     """Runs forward, quietly."""
-    token = hush(QUIET)
+    token = begin(a)
     try:
-        return _computed1(op, a)
+        return compute_apart(_computed1, op, a) if token is None else _computed1(op, a)
     except (MemoryError, ValueError) as error:
         tell_shortage(error)
         raise
     finally:
-        unhush(token)
+        if token is not None:
+            unhush(token)
 
 
 def _computed1(op: Unary, a: Array) -> Array:
@@ -203,7 +214,7 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
     state = current()
     known: Any = None
     if state.special:
-        op, known = _start_special(op, state)
+        op, known = _start_special(op, (x, y), state)
     result = (
         known if known is not None else NotImplemented if traits.forward is None else traits.forward(op, a, b)
     )
@@ -214,7 +225,7 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
         result = _forward2(op, a, b)
         if traits.in_rows:
             result = in_rows(result)
-    out = Tensor(result)
+    out = Tensor(result, share=True)
     recording = state.grad_enabled and traits.differentiable
     if recording:
         if tx is not None and tx._base is not None:
@@ -226,10 +237,11 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
     elif (tx is not None and (tx._requires or tx._lost is not None)) or (
         ty is not None and (ty._requires or ty._lost is not None)
     ):
-        hand_on2(out, tx, ty, called(op, traits), traits.may_reduce, state)
+        what = called(op, traits) if _are_tracked((tx, ty)) else ""
+        hand_on2(out, tx, ty, what, traits.may_reduce, state)
     if state.special:
         _finish_special(op, (x if tx is None else tx, y if ty is None else ty), (out,), state, op.constants)
-    return out if cls is None else out.as_subclass(cls)
+    return out if cls is None else out._in_class(cls)
 
 
 def _operands(a: Any, b: Any, a_is_array: bool, b_is_array: bool, floats: bool) -> tuple[Any, Any]:
@@ -246,20 +258,26 @@ def _operands(a: Any, b: Any, a_is_array: bool, b_is_array: bool, floats: bool) 
 
 def _forward2(op: Binary, a: Any, b: Any) -> Array:
     """Runs forward, quietly."""
-    token = hush(QUIET)
+    token = begin(a, b)
     try:
-        plain = _is_plain(a) and _is_plain(b) and not may_hold_samples(op)
-        out = op.forward(xp, a, b) if plain else computed(op, (a, b))
+        out = compute_apart(_computed2, op, a, b) if token is None else _computed2(op, a, b)
     except (MemoryError, ValueError) as error:
         tell_shortage(error)
         raise
     finally:
-        unhush(token)
+        if token is not None:
+            unhush(token)
     if type(out) is not ndarray:
         out = as_array(out)
         if type(out) is not ndarray:
             op._where = _common_device((a, b))
     return out
+
+
+def _computed2(op: Binary, a: Any, b: Any) -> Any:
+    """Runs forward."""
+    plain = _is_plain(a) and _is_plain(b) and not may_hold_samples(op)
+    return op.forward(xp, a, b) if plain else computed(op, (a, b))
 
 
 def _is_plain(a: Any) -> bool:
@@ -394,9 +412,9 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     state = current()
     known: Any = None
     if state.special:
-        op, known = _start_special(op, state)
+        op, known = _start_special(op, xs, state)
     traits = traits_of(op)
-    arrays = [None if x is None else x.array for x in xs]
+    arrays = _arrays_of(xs)
     if traits.floats:
         arrays = [None if a is None else _floated(a) for a in arrays]
     result = (
@@ -415,12 +433,31 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
         _link_n(op, traits, xs, arrays, outs, state)
     for out in outs:
         if out._node is None:
-            hand_on(out, xs, called(op, traits), traits.may_reduce, state)
+            what = called(op, traits) if _are_tracked(xs) else ""
+            hand_on(out, xs, what, traits.may_reduce, state)
     if state.special:
-        _finish_special(op, xs, outs, state, constants)
+        _finish_special(op, tuple(xs), tuple(outs), state, constants)
     if cls is not None:
-        outs = [out.as_subclass(cls) for out in outs]
+        outs = [out._in_class(cls) for out in outs]
     return tuple(outs) if several else outs[0]
+
+
+def _are_tracked(xs: Sequence[Any]) -> bool:
+    """Whether an operand requires a gradient: then a result that is not recorded says what function lost it."""
+    for operand in xs:
+        x: Tensor | None = operand
+        if x is not None and x._requires:
+            return True
+    return False
+
+
+def _arrays_of(xs: Sequence[Any]) -> list[Any]:
+    """The arrays of operands, None where one is missing."""
+    found: list[Any] = []
+    for operand in xs:
+        x: Tensor | None = operand
+        found.append(None if x is None else x.array)
+    return found
 
 
 def _up_to_date(xs: Sequence[Any]) -> bool:
@@ -437,14 +474,15 @@ def _up_to_date(xs: Sequence[Any]) -> bool:
 
 def _forward_n(op: Variadic, arrays: list[Any]) -> Any:
     """Runs forward, quietly."""
-    token = hush(QUIET)
+    token = begin(arrays)
     try:
-        return _computed_n(op, arrays)
+        return compute_apart(_computed_n, op, arrays) if token is None else _computed_n(op, arrays)
     except (MemoryError, ValueError) as error:
         tell_shortage(error)
         raise
     finally:
-        unhush(token)
+        if token is not None:
+            unhush(token)
 
 
 def _computed_n(op: Variadic, arrays: list[Any]) -> Any:
@@ -457,7 +495,7 @@ def _computed_n(op: Variadic, arrays: list[Any]) -> Any:
 
 def _tensors(op: Variadic, results: Sequence[Any], arrays: Sequence[Any]) -> list[Tensor]:
     """The results as Tensors; the op remembers their device."""
-    outs = [Tensor(as_array(r)) for r in results]
+    outs = [Tensor(as_array(r), share=True) for r in results]
     if outs and type(outs[0].array) is not ndarray:
         op._where = _common_device(arrays)
     return outs
@@ -520,8 +558,10 @@ def _save_inputs(op: Variadic, xs: Sequence[Any], arrays: list[Any]) -> None:
     kept: list[Any] = []
     counters: list[VersionCounter | None] = []
     versions: list[int] = []
-    for i, x in enumerate(xs):
-        tensor: Tensor | None = x if x is not None and op.keeps_input(i) else None
+    for i in range(len(xs)):
+        tensor: Tensor | None = xs[i]
+        if tensor is not None and not op.keeps_input(i):
+            tensor = None
         counter = None if tensor is None else tensor._version_counter()
         kept.append(None if tensor is None else arrays[i])
         counters.append(counter)
@@ -548,18 +588,19 @@ def _saved_version(counter: VersionCounter) -> int:
     return version
 
 
-def _start_special(op: Any, state: ThreadState) -> tuple[Any, Any]:
+def _start_special(op: Any, operands: Sequence[Any], state: ThreadState) -> tuple[Any, Any]:
     """What happens before an op computes when something special is on; the op to go on with and its known result."""
     if state.special & RECORDED:
-        state.observer.operation_starts()
+        observer: Observer = state.observer
+        observer.operation_starts(state)
     if state.special & SELECTED:
-        found: tuple[Any, Any] = state.selection.result_of(op)
+        found: tuple[Any, Any] = state.selection.result_of(op, operands)
         return found
     return op, None
 
 
 def _finish_special(
-    op: Op, operands: Sequence[Any], outs: Sequence[Tensor], state: ThreadState, constants: Any
+    op: Op, operands: tuple[Any, ...], outs: tuple[Tensor, ...], state: ThreadState, constants: Any
 ) -> None:
     """What becomes of results and their node when something special is on.
 
@@ -579,9 +620,20 @@ def _finish_special(
     if state.special & LEVEL:
         carry(op, operands, outs, state, constants)
     if state.special & RECORDED:
-        state.observer.operation_ends(op, operands, outs)
+        _told(op, operands, outs, state)
     if state.special & SELECTED:
         state.selection.has_made(op, operands, outs, constants)
+
+
+def _told(op: Op, operands: tuple[Any, ...], outs: tuple[Tensor, ...], state: ThreadState) -> None:
+    """Tells the observer; a recording alone is no reason for the collector to walk a node."""
+    observer: Observer = state.observer
+    observer.operation_ends(state, op, operands, outs)
+    if state.special != RECORDED or state.nonfinite or op.more_edges is not None or outs[0]._node is not op:
+        return
+    first, second = op.next0, op.next1
+    if (first is None or not first._watched) and (second is None or not second._watched):
+        hide(op)
 
 
 # -- operands that are not plain Tensors ---------------------------------------------------------------------------
@@ -618,10 +670,11 @@ def _operand(op: Op, i: int, value: Any) -> Any:
     kind = type(value)
     if kind is float or kind is int or kind is bool or kind is complex:
         return value
-    if isinstance(value, np.generic):
-        return value.item()
+    if isinstance(value, np.generic) and is_number(value):
+        return python_number(value)
     if is_array(value):
-        return Tensor(value)
+        check_element(value.dtype)
+        return Tensor(value, share=True)
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):

@@ -9,9 +9,12 @@ theirs in float32, and everything else takes what it gets. A function of a list 
         return lowered(linear, input, weight, bias)
 
 or `in_float32`, or `widest`. Those convert the tensors among the arguments, recorded like every conversion, and call
-the function again with autocast off, so that what it is made of is computed as it would be outside. Nothing else in
-the library knows of autocast: ops and the road that they take (`apply.py`) have no test for it, and a function of a
+the function again with autocast off, so that what it is made of is computed as it would be outside. A function of a
 list tests one flag until somebody uses autocast for the first time.
+
+The lists of CPUs and of GPUs differ: `autocasting_on_cpu` and `autocasting_on_gpu` ask for one of them. That of GPUs
+has the quickest functions there are, such as `exp` and `sum`, which nothing may slow down. Their ops are `widened`:
+`apply1` converts their operand while a bit of `ThreadState.special` is set, for which it looks in any case.
 
 A leaf that requires a gradient, a weight, is converted once for all its uses: the copy is kept until the outermost
 block ends, or `clear_autocast_cache()`.
@@ -26,9 +29,12 @@ from typing import Any, Final, TypeVar
 from retrograd.backends.base import device_of
 from retrograd.backends.device import CPU
 from retrograd.backends.dtypes import as_dtype, bfloat16, float16, float32, float64
-from retrograd.core.modes import ThreadState, current
+from retrograd.core.modes import WIDENED, ThreadState, current
+from retrograd.core.op import Op
 from retrograd.core.tensor import Tensor
+from retrograd.core.traits import traits_of
 from retrograd.core.upward import UPWARD
+from retrograd.errors import check_depth
 from retrograd.hints import mypyc_attr
 from retrograd.values import DType
 
@@ -52,8 +58,13 @@ def autocasting() -> bool:
     return state.autocast is not None or state.autocast_gpu is not None
 
 
+def autocasting_on_cpu() -> bool:
+    """Whether this thread computes under autocast on the CPU, whose list has functions that the other has not."""
+    return USE.ever and current().autocast is not None
+
+
 def autocasting_on_gpu(x: Any) -> bool:
-    """Whether this thread computes under autocast on GPUs, and a tensor is there: PyTorch's list for them is longer."""
+    """Whether this thread computes under autocast on GPUs, and a tensor is there."""
     return (
         USE.ever
         and current().autocast_gpu is not None
@@ -83,7 +94,13 @@ def put_setting(device_type: str, enabled: bool, dtype: DType) -> None:
         state.autocast = dtype if enabled else None
     elif device_type == "cuda":
         USE.ever = USE.ever or enabled
-        state.autocast_gpu = dtype if enabled else None
+        _put_gpu(state, dtype if enabled else None)
+
+
+def _put_gpu(state: ThreadState, dtype: DType) -> None:
+    """Sets the lower precision on GPUs, None to compute as ever."""
+    state.autocast_gpu = dtype
+    state.special = state.special & ~WIDENED if dtype is None else state.special | WIDENED
 
 
 def open_block() -> int:
@@ -110,19 +127,18 @@ class AutocastSwitch:
     fast_dtype: Any = None
     _enabled: bool = True
     _cache_enabled: bool = True
-    before: tuple[Any, ...] = ()
+    before: Any = None  # settings, what is kept, and what was before that
 
     def __enter__(self) -> Any:
         state = current()
-        self.before = (*self.before, (setting(self.device), state.autocast_keeps))
+        self.before = (*setting(self.device), state.autocast_keeps, self.before)
         put_setting(self.device, self._enabled, as_dtype(self.fast_dtype))
         state.autocast_keeps = self._cache_enabled
         open_block()
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        (enabled, dtype), keeps = self.before[-1]
-        self.before = self.before[:-1]
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
+        enabled, dtype, keeps, self.before = self.before
         close_block()
         put_setting(self.device, enabled, dtype)
         current().autocast_keeps = keeps
@@ -140,12 +156,26 @@ def same_autocast() -> AutocastSwitch:
 def without_autocast(function: Callable[..., R], *args: Any, **options: Any) -> R:
     """Calls a function with autocast off, and its tensors as they are."""
     state = current()
-    before = state.autocast, state.autocast_gpu
-    state.autocast = state.autocast_gpu = None
+    on_cpu, on_gpu = state.autocast, state.autocast_gpu
+    state.autocast = None
+    _put_gpu(state, None)
     try:
         return function(*args, **options)
     finally:
-        state.autocast, state.autocast_gpu = before
+        state.autocast = on_cpu
+        _put_gpu(state, on_gpu)
+
+
+def is_widened(op: Op, x: Tensor, state: ThreadState) -> bool:
+    """Whether an op computes in float32 under autocast on GPUs, and its operand is in lower precision there."""
+    dtype = x.array.dtype
+    return (
+        traits_of(op).widened
+        and op.given_dtype() is None
+        and dtype is not float32
+        and device_of(x.array) is not CPU
+        and _is_eligible(x, state)
+    )
 
 
 def lowered(function: Callable[..., R], *args: Any, **options: Any) -> R:
@@ -197,12 +227,13 @@ def _lower(x: Tensor, state: ThreadState) -> DType:
     return state.autocast if device_of(x.array) is CPU else state.autocast_gpu
 
 
-def _converted(value: Any, dtype: DType, state: ThreadState) -> Any:
+def _converted(value: Any, dtype: DType, state: ThreadState, depth: int = 0) -> Any:
     """An argument with its tensors converted."""
+    check_depth(depth)
     if isinstance(value, Tensor):
         return _cast(value, dtype, state)
     if isinstance(value, (tuple, list)) and any(isinstance(v, Tensor) for v in value):
-        return type(value)([_converted(v, dtype, state) for v in value])
+        return type(value)([_converted(v, dtype, state, depth + 1) for v in value])
     return value
 
 

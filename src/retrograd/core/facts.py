@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import Any, Final, overload
 
 from retrograd.backends.base import backend_of, device_of
 from retrograd.backends.device import device
@@ -12,10 +12,21 @@ from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.memory_format import check_format, lies_in
 from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.backends.mirror import behind, bits_of
+from retrograd.backends.pack import PACK
 from retrograd.core.plain import Size, TensorMethods
+from retrograd.core.upward import tell_pack
 from retrograd.errors import dimension_error
 from retrograd.hints import mypyc_attr
 from retrograd.values import Array
+
+
+def _size(shape: tuple[int, ...]) -> Size:
+    """The shape of an array as a Size: its numbers need no look."""
+    return tuple.__new__(Size, shape)
+
+
+tell_pack("size_class", Size)
+size_of: Final[Any] = _size if PACK is None else PACK.size_of
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -27,7 +38,8 @@ class TensorFacts(TensorMethods):
     @property
     def shape(self) -> Size:
         """The sizes of the dimensions."""
-        return Size(self.array.shape)
+        found: Size = size_of(self.array.shape)
+        return found
 
     @property
     def ndim(self) -> int:
@@ -118,9 +130,12 @@ class TensorFacts(TensorMethods):
         return strides if dim is None else strides[dim]
 
     def data_ptr(self) -> int:
-        """The address of the first element."""
+        """The address of the first element; 0 if there is none."""
         array = behind(self.array)
-        return int(array.__array_interface__["data"][0]) if backend_of(array).has_values else 0
+        xp = backend_of(array)
+        if xp.stands_for_many:
+            return int(array.__array_interface__["data"][0])  # an error: samples have no common address
+        return int(xp.extent_of(array)[0]) if array.size and xp.has_values else 0
 
     def storage_offset(self) -> int:
         """How many elements into its owner's memory the tensor begins."""

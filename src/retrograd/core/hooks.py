@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias
 
+from retrograd.core.places import warn
 from retrograd.errors import add_note
 from retrograd.hints import Plain, mypyc_attr
 
@@ -74,7 +75,7 @@ def add_hook(hooks: HookTable, hook: Callable[..., Any]) -> RemovableHandle:
 def hook_name(hook: Any) -> str:
     """What messages call a hook; one that cannot tell its name is called by its type's."""
     try:
-        name = getattr(hook, "__qualname__", None)
+        name = getattr(hook.hook if isinstance(hook, OwnHook) else hook, "__qualname__", None)
     except Exception:  # noqa: BLE001 - what is told about an error must not become one
         name = None
     return name if isinstance(name, str) else type(hook).__name__
@@ -89,17 +90,35 @@ def call_hook(hook: Any, which: str, owner: str, *args: Any) -> Any:
         raise
 
 
-class EachHook:
-    """A tensor hook that calls those of a table, one after the other."""
+# Note [Hooks of a transform]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# A hook that a function registers while `func.grad` or its kin differentiate it, on something of its own, belongs to
+# that derivative: it is called in the backward of that transform. A backward around it goes through the same nodes,
+# and would call it once more. So the hook asks whether its own transform is at work.
 
-    def __init__(self, hooks: Any) -> None:
-        self.hooks = hooks
 
-    def __call__(self, grad: Any) -> Any:
-        for hook in list(self.hooks.values()):
-            new = hook(grad)
-            grad = grad if new is None else new
-        return grad
+class Differentiation(Plain):
+    """One call of a function that a transform differentiates, and that transform's backwards."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first  # the number of the first node that is its own
+        self.inputs: list[Any] = []  # its own tensors that nobody computed
+        self.active: bool = True
+
+    def own(self, hook: Any, sequence_nr: int) -> Any:
+        """A hook on the node of this number, as it is to be registered."""
+        return OwnHook(self, hook) if sequence_nr >= self.first and callable(hook) else hook
+
+
+class OwnHook(Plain):
+    """A hook that is called while its transform is at work."""
+
+    def __init__(self, differentiation: Differentiation, hook: Any) -> None:
+        self.differentiation = differentiation
+        self.hook = hook
+
+    def __call__(self, *args: Any) -> Any:
+        return self.hook(*args) if self.differentiation.active else None
 
 
 class TensorHooks(Plain):
@@ -125,3 +144,22 @@ class NodeHooks(Plain):
     def __init__(self) -> None:
         self.pre: HookTable = OrderedDict()
         self.post: HookTable = OrderedDict()
+
+
+def unserializable_hook(f: Any) -> Any:
+    """Marks a hook as one of which files need to know nothing, so that no warning says that they do not."""
+    f.__torch_unserializable__ = True
+    return f
+
+
+def warn_if_has_hooks(tensor: Any) -> None:
+    """Warns of the hooks on a tensor that goes into a file: they stay behind."""
+    hooks = tensor.grad_fn.tensor_hooks if tensor.grad_fn is not None else tensor._leaf_hooks
+    table = None if hooks is None else hooks.tables.get(tensor.output_nr)
+    for hook in () if table is None else table.values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warn(
+                f"backward hook {hook!r} on tensor will not be serialized. Register it again after loading; "
+                "@torch.utils.hooks.unserializable_hook on the function says that this is meant.",
+                UserWarning,
+            )

@@ -13,7 +13,8 @@ import weakref
 
 from retrograd.backends.base import backend_of, is_writable, owner_of, stands_for_many
 from retrograd.backends.casts import cast
-from retrograd.backends.dtypes import SCALAR_NAMES, can_cast
+from retrograd.backends.dtypes import SCALAR_NAMES, keeps_category
+from retrograd.backends.native import copy_over, is_open
 from retrograd.core.modes import FORWARD, INFERENCE, SAVED_HOOKS, before_write, current
 from retrograd.core.op import Binary, Op, Unary, Variadic
 from retrograd.core.tangent import overwrite
@@ -38,18 +39,24 @@ def check_writable(x: Tensor, stretched: bool = False) -> None:
     state = current()
     if state.grad_enabled:
         check_recordable(x)
-    if x._version_counter() is UNTRACKED and not state.special & INFERENCE:
-        raise InferenceError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed. Write to a clone() of it instead."
-        )
-    if not x.array.flags.c_contiguous and not stretched and is_stretched(x.array):
-        raise overlap_error()
-    if not is_writable(x.array):
-        _unlock(x)
+    check_not_inference(x)
+    if not is_open(x.array):
+        if not x.array.flags.c_contiguous and not stretched and is_stretched(x.array):
+            raise overlap_error()
+        if not is_writable(x.array):
+            _unlock(x)
     if state.special & (SAVED_HOOKS | FORWARD):
         state.overwriting, state.overwriting_version = weakref.ref(x.array), x._version_counter().version
     if state.write_guard is not None:
         state.write_guard.before_write(x.array)
+
+
+def check_not_inference(x: Tensor) -> None:
+    """Refuses writes outside of inference mode to what was made in it."""
+    if x._version_counter() is UNTRACKED and not current().special & INFERENCE:
+        raise InferenceError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. Write to a clone() of it instead."
+        )
 
 
 def check_recordable(x: Tensor) -> None:
@@ -83,29 +90,31 @@ def _unlock(x: Tensor) -> None:
 
 def write_back(x: Tensor, result: Tensor) -> Tensor:
     """Makes `x` what `result` is. The caller has called `check_writable` before it computed."""
-    array = x.array
+    array, state, node = x.array, current(), result._node
+    if node is None and not state.special and state.write_guard is None and copy_over(array, result.array):
+        x._bump_version()
+        return x
     if result.array.shape != array.shape:
         raise ShapeError(
             f"output with shape {sizes(array.shape)} doesn't match the broadcast shape {sizes(result.array.shape)}"
         )
-    if not can_cast(result.array.dtype, array.dtype):
+    if not keeps_category(result.array.dtype, array.dtype):
         raise DtypeError(
             f"result type {SCALAR_NAMES[result.array.dtype]} can't be cast to the desired output type "
             f"{SCALAR_NAMES[array.dtype]}"
         )
-    node = result._node
     if node is not None and x._base is not None and x._view_kind != NORMAL:
         raise view_error(x, WRITTEN)
     if isinstance(node, Op):
         _keep_inputs(node, array, x._version_counter())
     before_write(array)  # once more after check_writable: the op itself may have saved what lies there
-    if stands_for_many(result.array) and current().transforms > len(current().batch_levels):
+    if stands_for_many(result.array) and state.transforms > len(state.batch_levels):
         backend_of(result.array).share(x, result.array)
         array = x.array
     put_values(array, result.array)
     x._bump_version()
-    if current().special & FORWARD:
-        overwrite(x, result, current())
+    if state.special & FORWARD:
+        overwrite(x, result, state)
     if node is None:
         return x
     if isinstance(node, (Unary, Binary)) and node.out is not None and node.out_counter is not PACKED:
@@ -123,6 +132,8 @@ def write_back(x: Tensor, result: Tensor) -> Tensor:
 
 def put_values(array: Array, values: Array) -> None:
     """Writes values into memory. Of elements that share memory, one that changes is what stays."""
+    if copy_over(array, values):
+        return
     if array.flags.c_contiguous or not is_stretched(array):
         backend_of(array).copyto(array, values, casting="unsafe")
         return

@@ -34,7 +34,8 @@ class Lost:
     def __init__(self, why: int, what: str, before: Any = None) -> None:
         self.why = why
         self.what = what  # the function that ended it
-        self.more: tuple[Lost, ...] = ()  # notes of the same kind, of other operands
+        self.more: tuple[Lost, ...] = ()  # notes of the same kind, of other operands; they have no others
+        self.first: Any = None  # the note that this one repeats, if it has others
         self.source: Any = None if before is None else weakref.ref(before)  # the node or leaf before the cut
 
     def all(self) -> list[Lost]:
@@ -169,9 +170,12 @@ def _joined(a: Lost, b: Lost) -> Lost:
     """The note of a result of two constants: a cut says more than a birth; notes of one kind are collected."""
     if (a.why == MADE) != (b.why == MADE):
         return b if a.why == MADE else a
-    if len(a.more) + 1 >= MOST_SOURCES or b in a.more:
+    if len(a.more) + 1 >= MOST_SOURCES or b is a.first or b in a.more:
         return a
+    if a is b.first or a in b.more:
+        return b
     made = Lost(a.why, a.what)
     made._made, made.source = a._made, a.source
-    made.more = (*a.more, b)
+    made.first = a if a.first is None else a.first
+    made.more = (*a.more, b) if b.first is None else (*a.more, b.first, *b.more)[: MOST_SOURCES - 1]
     return made

@@ -26,6 +26,16 @@ class InputMetadata:
         self.device = where
         self.count: int = math.prod(shape)  # of elements
 
+    @property
+    def is_nested_tensor(self) -> bool:
+        """Whether it belongs to a tensor of tensors of several shapes: there are none."""
+        return False
+
+    @property
+    def is_cpp_nested_tensor(self) -> bool:
+        """The same of PyTorch's older kind of them."""
+        return False
+
     def describes(self, array: Array) -> bool:
         """Whether an array has this shape and dtype."""
         return bool(array.shape == self.shape and array.dtype is self.dtype)

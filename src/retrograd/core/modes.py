@@ -3,8 +3,8 @@
 Note [One fast path]
 ~~~~~~~~~~~~~~~~~~~~
 `ThreadState.special` is a bit set of everything that makes an op leave the fast road: inference mode, saved-tensor
-hooks, anomaly mode, an open level of forward mode, a recording, a selection. `apply` tests it before and after an op
-computes, so features that are off cost two tests of an integer.
+hooks, anomaly mode, an open level of forward mode, a recording, a selection, autocast on GPUs. `apply` tests it before
+and after an op computes, so features that are off cost two tests of an integer.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ LEVEL: Final = 8  # a level of forward mode is open: views remember where their 
 FORWARD: Final = 16  # ... and tangents are computed: see core/tangent.py
 RECORDED: Final = 32  # an observer is told of every operation: see Note [Recording] in core/observer.py
 SELECTED: Final = 64  # some results are not computed, but known: see core/selection.py
+WIDENED: Final = 128  # autocast is on for GPUs, where some ops compute in float32: see Note [Autocast]
 NO_FORWARD: Final = ~(8 | 16)  # all bits but these two
 
 
@@ -60,6 +61,7 @@ class ThreadState:
     autocast_keeps: bool = True  # whether it keeps what it has made of weights
     autocast_depth: int = 0  # how many of its blocks are open
     transforms: int = 0  # how many functions of `retrograd.func` are running one inside another
+    differentiation: Any = None  # the innermost of them that differentiates: see Note [Hooks of a transform]
 
     def __init__(self) -> None:
         self.autocast_cache: dict[int, Any] = {}  # what it has made of weights, by their ids

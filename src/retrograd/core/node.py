@@ -10,8 +10,9 @@ import numpy as np
 from retrograd.backends.base import BACKENDS, where_of
 from retrograd.backends.device import device
 from retrograd.core.collector import expose
-from retrograd.core.hooks import EachHook, NodeHooks, RemovableHandle, TensorHooks, add_hook
+from retrograd.core.hooks import NodeHooks, RemovableHandle, TensorHooks, add_hook
 from retrograd.core.metadata import InputMetadata, metadata_of
+from retrograd.core.modes import current
 from retrograd.core.plain import PlainNode
 from retrograd.core.upward import UPWARD
 from retrograd.hints import mypyc_attr
@@ -68,6 +69,7 @@ class Node(PlainNode):
     _freed_by: Any = None  # the Place of the backward that freed it
     _witness: Any = None  # under detect_nonfinite: see core/witness.py
     _duals: Any = None  # tangents of saved values, by their slots: see core/tangent.py
+    _record: Any = None  # what a recording knows of the node: see Note [Recording]
     _lost: Any = None  # why a constant operand has no gradient, if it was cut off: see core/lost.py
     _used: bool = False  # whether another node has an edge to it
     _watched: bool = True  # whether the cyclic collector sees it: see Note [Nodes and the collector]
@@ -102,6 +104,9 @@ class Node(PlainNode):
     def raw_saved(self, name: str) -> Any:
         """What PyTorch shows as `_raw_saved_<name>`; raises KeyError where there is none."""
         raise KeyError(name)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object: a graph is not copied")
 
     def saved_names(self) -> tuple[list[str], list[str]]:
         """What `saved_value` has a value for, and what `raw_saved` has one for."""
@@ -233,19 +238,20 @@ class Node(PlainNode):
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Calls `fn(grad_inputs, grad_outputs)` after each run; a tuple it returns replaces `grad_inputs`."""
-        return add_hook(self._hooks().post, fn)
+        return add_hook(self._hooks().post, self._own_hook(fn))
 
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Calls `fn(grad_outputs)` before each run; a tuple it returns replaces `grad_outputs`."""
-        return add_hook(self._hooks().pre, fn)
+        return add_hook(self._hooks().pre, self._own_hook(fn))
+
+    def _own_hook(self, fn: Any) -> Any:
+        inside = current().differentiation
+        return fn if inside is None else inside.own(fn, self.sequence_nr)
 
     def _register_hook_dict(self, tensor: Any) -> None:
-        """Calls the hooks in `tensor._backward_hooks`, whatever is there then, as hooks of that tensor."""
+        """Nothing but a check: what is in `tensor._backward_hooks` is called, whatever is there then."""
         if not isinstance(tensor, UPWARD.tensor):
             raise TypeError("_register_hook_dict expected a variable")
-        hooks = getattr(tensor, "_backward_hooks", None)
-        if hooks is not None:
-            add_hook(tensor._hooks_of_node(self).table(tensor.output_nr), EachHook(hooks))
 
     def _hooks(self) -> NodeHooks:
         if self.node_hooks is None:

@@ -4,8 +4,9 @@ Note [Recording]
 ~~~~~~~~~~~~~~~~
 A thread that is recorded has an observer in its state and the bit RECORDED in `special`, so that operations which
 nobody records pay for nothing but the one test of Note [One fast path]. A backward asks for the observer once, when
-its GraphTask is made; with one, every node takes the careful way (`GraphTask.careful`) and `run_node` and `outgoing`
-tell what they do. What an observer makes of it is its own affair: see `retrograd.inspect`.
+its GraphTask is made; with one, no node takes the shortest way (`GraphTask.careful`): `evaluate_told`, `run_node` and
+`outgoing` tell what they do. What an observer makes of it is its own affair: see `retrograd.inspect`. It may hang what
+it knows of a node on the node itself (`Node._record`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from retrograd.core.modes import NEW_THREADS, RECORDED, current
+from retrograd.core.modes import NEW_THREADS, RECORDED, ThreadState, current
 from retrograd.hints import mypyc_attr
 
 
@@ -21,23 +22,25 @@ from retrograd.hints import mypyc_attr
 class Observer:
     """Hears of operations, and of backwards with all that their nodes take, give and send. Does nothing with it."""
 
-    def operation_starts(self) -> None:
-        """An operation is about to compute."""
+    def operation_starts(self, state: ThreadState) -> None:
+        """An operation is about to compute, in the thread of that state."""
 
-    def operation_ends(self, op: Any, operands: Sequence[Any], outs: Sequence[Any]) -> None:
+    def operation_ends(
+        self, state: ThreadState, op: Any, operands: tuple[Any, ...], outs: tuple[Any, ...]
+    ) -> None:
         """It has computed; `op` is the node of those of its results that require a gradient."""
 
     def function_starts(self) -> int:
         """The forward of a custom Function is about to run, and with it other operations; when, in nanoseconds."""
         return 0
 
-    def function_ends(self, node: Any, operands: Sequence[Any], outs: Sequence[Any], began: int) -> None:
+    def function_ends(self, node: Any, operands: tuple[Any, ...], outs: tuple[Any, ...], began: int) -> None:
         """It has run, having begun at that time."""
 
     def backward_starts(self, task: Any, values: Sequence[Any]) -> None:
         """Dependencies are counted, and the first node is about to run on `values`."""
 
-    def node_starts(self, task: Any, node: Any, buffer: Any) -> None:
+    def node_starts(self, task: Any, node: Any, given: Sequence[Any]) -> None:
         """A node has all its gradients."""
 
     def node_ends(self, task: Any, node: Any, results: Any) -> None:
@@ -57,19 +60,21 @@ class Both(Observer):
         self.first = first
         self.second = second
 
-    def operation_starts(self) -> None:
-        self.first.operation_starts()
-        self.second.operation_starts()
+    def operation_starts(self, state: ThreadState) -> None:
+        self.first.operation_starts(state)
+        self.second.operation_starts(state)
 
-    def operation_ends(self, op: Any, operands: Sequence[Any], outs: Sequence[Any]) -> None:
-        self.first.operation_ends(op, operands, outs)
-        self.second.operation_ends(op, operands, outs)
+    def operation_ends(
+        self, state: ThreadState, op: Any, operands: tuple[Any, ...], outs: tuple[Any, ...]
+    ) -> None:
+        self.first.operation_ends(state, op, operands, outs)
+        self.second.operation_ends(state, op, operands, outs)
 
     def function_starts(self) -> int:
         self.first.function_starts()
         return self.second.function_starts()
 
-    def function_ends(self, node: Any, operands: Sequence[Any], outs: Sequence[Any], began: int) -> None:
+    def function_ends(self, node: Any, operands: tuple[Any, ...], outs: tuple[Any, ...], began: int) -> None:
         self.first.function_ends(node, operands, outs, began)
         self.second.function_ends(node, operands, outs, began)
 
@@ -77,9 +82,9 @@ class Both(Observer):
         self.first.backward_starts(task, values)
         self.second.backward_starts(task, values)
 
-    def node_starts(self, task: Any, node: Any, buffer: Any) -> None:
-        self.first.node_starts(task, node, buffer)
-        self.second.node_starts(task, node, buffer)
+    def node_starts(self, task: Any, node: Any, given: Sequence[Any]) -> None:
+        self.first.node_starts(task, node, given)
+        self.second.node_starts(task, node, given)
 
     def node_ends(self, task: Any, node: Any, results: Any) -> None:
         self.first.node_ends(task, node, results)
@@ -100,7 +105,7 @@ NOBODY: Final = Observer()
 
 def join(observer: Observer) -> Observer | None:
     """Has an observer told beside the one that is told already, which is returned: what `observe` puts back."""
-    before = observed()
+    before = current_observer()
     observe(observer if before is None else Both(before, observer))
     return before
 
@@ -113,7 +118,7 @@ def observe(observer: Observer | None) -> None:
     state.special = state.special & ~RECORDED if observer is None else state.special | RECORDED
 
 
-def observed() -> Observer | None:
+def current_observer() -> Observer | None:
     """Who is told in this thread."""
     state = current()
     found: Observer | None = state.observer

@@ -1,4 +1,4 @@
-"""Op and its families: how one formula becomes vjp and jvp. No mathematics here; that is in `ops/`.
+"""Op: an operation with a derivative, of one, two or any number of tensors. No mathematics here; that is in `ops/`.
 
 Note [An op is its node]
 ~~~~~~~~~~~~~~~~~~~~~~~~
@@ -38,6 +38,7 @@ from retrograd.core.saved import (
     reloaded,
     revived,
     saved_tensor,
+    shown_parameter,
 )
 from retrograd.core.tensor import Tensor
 from retrograd.core.traits import traits_of
@@ -59,6 +60,7 @@ SAVED_NAMES: Final = ("self", "other", "result", "weight", "A", "x1", "x2")
 ALL: Final = -1  # of its inputs: see `Variadic.tracked`
 CONSTANT: Final = "constant:"  # what the slots of constants are called, with their number behind it
 CONSTANTS: Final = "constants"  # what `shown` says for all of them together, as a tuple
+SLOT_KINDS: Final = ("x", "y", "out", "constant", CONSTANTS)  # what else `shown` says are fields
 ndarray: Final[Any] = np.ndarray
 
 
@@ -84,14 +86,16 @@ class Op(Node):
     array_params: ClassVar[tuple[str, ...]] = ()  # those that may hold arrays, alone or in tuples
     shown: ClassVar[dict[str, str]] = {}  # PyTorch's `_saved_<key>` for a field or a slot
     constants: tuple[SavedConstant, ...] | None = None  # parameters that are saved: see Note [Constants]
-    constants_behind: ClassVar[bool] = False  # whether PyTorch saves the operands before them
+    constants_behind: ClassVar[bool] = False  # whether they are results to PyTorch, which are saved last
     floats: ClassVar[bool] = False  # whether integer inputs are computed in the default floating dtype
     differentiable: ClassVar[bool] = True
     is_view: ClassVar[bool] = False  # whether results share memory with the input
     moves_memory: ClassVar[bool] = False  # whether results take over the input's memory, as those of `t_()`
     elementwise: ClassVar[bool] = False  # whether operands are broadcast against each other, and nothing else
     in_rows: ClassVar[bool] = False  # whether results lie row after row in memory, however operands lie
+    flags_faults: ClassVar[bool] = False  # see Note [Flags of the processor]
     laborious: ClassVar[bool] = False  # whether one thread is busy with its gradient for long, and no other
+    widened: ClassVar[bool] = False  # computed in float32 under autocast on GPUs: see Note [Autocast]
     copies: ClassVar[bool] = False  # whether elements are copied as they are, whatever their dtype
     like_first: ClassVar[bool] = False  # whether the first operand alone says which dtype results have
     any_shape: ClassVar[bool] = False  # whether forward looks at single elements; a batch is one more axis
@@ -136,11 +140,12 @@ class Op(Node):
         return self._in_order([])
 
     def _in_order(self, operands: list[str]) -> list[str]:
-        """The slots of the constants, and those of saved operands."""
-        if self.constants is None:
-            return operands
-        names = [f"{CONSTANT}{i}" for i, c in enumerate(self.constants) if c.is_value()]
-        return operands + names if self.constants_behind else names + operands
+        """The slots of saved operands and of constants; PyTorch goes through them by the alphabet of their names."""
+        slots = operands + [f"{CONSTANT}{i}" for i, c in enumerate(self.constants or ()) if c.is_value()]
+        if len(slots) < 2 or self.constants_behind:
+            return slots
+        names = self._names_of_slots()
+        return sorted(slots, key=lambda slot: names.get(slot, names.get(CONSTANTS, slot)))
 
     def slot(self, name: str) -> Slot:
         """One slot."""
@@ -175,7 +180,7 @@ class Op(Node):
         if value is None:
             return None
         if counter is None:
-            return Tensor(backend_of(value).asarray(value))  # a number, as PyTorch shows it
+            return Tensor(backend_of(value).asarray(value), share=True)  # a number, as PyTorch shows it
         return revived(self, name, node, nr, checked(self, value, counter, version, node, nr), counter)
 
     def shown_value(self, name: str) -> Any:
@@ -216,7 +221,7 @@ class Op(Node):
     def saved_value(self, name: str) -> Any:
         """The value PyTorch shows as `_saved_<name>`; raises KeyError where there is none."""
         if name in self.shown and not _is_slot(self.shown[name]):
-            return getattr(self, self.shown[name])
+            return shown_parameter(name, getattr(self, self.shown[name]))
         slot = self.saved_slot(name)
         if slot != CONSTANTS:
             return self.shown_value(slot)
@@ -228,18 +233,22 @@ class Op(Node):
         return len(self.constants)
 
     def saved_names(self) -> tuple[list[str], list[str]]:
-        fields = [name for name, field in self.shown.items() if not _is_slot(field)]
-        slots: dict[str, str] = {}
+        slots = list(self._names_of_slots().values())
+        return [*[name for name, field in self.shown.items() if not _is_slot(field)], *slots], slots
+
+    def _names_of_slots(self) -> dict[str, str]:
+        """What PyTorch calls the slots that it shows."""
+        found: dict[str, str] = {}
         for name in (*SAVED_NAMES, *self.shown):
             with suppress(KeyError):  # a later name of a slot takes the place of an earlier one
-                if name not in fields:
-                    slots[self.saved_slot(name)] = name
-        return [*fields, *slots.values()], list(slots.values())
+                if name not in self.shown or _is_slot(self.shown[name]):
+                    found[self.saved_slot(name)] = name
+        return found
 
 
 def _is_slot(field: str) -> bool:
     """Whether an entry of `shown` is a slot, and not a field."""
-    return field in (CONSTANTS, "x", "y", "out") or field.startswith((CONSTANT, "x:", "out:"))
+    return field.partition(":")[0] in SLOT_KINDS
 
 
 def computed(op: Op, xs: Sequence[Any]) -> Any:
@@ -294,34 +303,13 @@ def _unpacked(op: Op, constant: SavedConstant) -> SavedConstant:
     return constant if array is constant.array else SavedConstant(array)
 
 
-def scaled(v: Any, s: Any) -> Any:
-    """`v * s`, where a slope of plain 1 or -1 costs no product."""
-    if type(s) is int:
-        if s == 1:
-            return v
-        if s == -1:
-            return -v
-    return v * s
-
-
-def added(a: Any, b: Any) -> Any:
-    """The sum of two contributions of which either may be missing."""
-    if a is None:
-        return b
-    return a if b is None else a + b
-
-
-def conjugate(v: Any) -> Any:
-    """The complex conjugate of a value or a Python number."""
-    return v.conjugate() if isinstance(v, (int, float, complex)) else v.conj()
-
-
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Unary(Op):
     """An op of one tensor. Subclasses give `forward`, `vjp` and `jvp`, or derive from a family that needs less."""
 
     keeps: ClassVar[int] = NOTHING
     _has_pair: bool = True
+    constants: tuple[SavedConstant, ...] | None  # said again: pyright infers what `release` makes of it
     x: Any = None
     x_counter: VersionCounter | None = None
     x_version: int = 0
@@ -392,7 +380,8 @@ class Unary(Op):
     def release(self) -> None:
         if self.x is not None or self.out is not None or self.constants is not None:
             self._freed = True  # first: who reads a value and then this flag knows which of both came before
-            self.x = self.out = self.constants = None
+            self.constants = None
+            self.x = self.out = None
 
     def slot_names(self) -> list[str]:
         x, out = [] if self.x is None else ["x"], [] if self.out is None else ["out"]
@@ -429,6 +418,7 @@ class Binary(Op):
     keeps0: ClassVar[int] = NOTHING  # what the gradient of x needs
     keeps1: ClassVar[int] = NOTHING  # what the gradient of y needs
     _has_pair: bool = True
+    constants: tuple[SavedConstant, ...] | None  # said again: pyright infers what `release` makes of it
     x: Any = None
     x_counter: VersionCounter | None = None
     x_version: int = 0
@@ -474,14 +464,16 @@ class Binary(Op):
         if self._freed:
             raise freed_graph(self)
         op: Binary = self if constants is None else ready(self, constants)
+        y_counter = self.y_counter
+        y, y_counter = (y, y_counter) if y_counter is not PACKED else self._unpacked_before_x(y)
         if x is not None:
             if self.x_counter is not None and self.x_counter.version != self.x_version:
                 x = reloaded(self, x, self.x_counter, self.x_version, self.next0, self.nr0)
             if tensors:
                 x = revived(self, "x", self.next0, self.nr0, x, self.x_counter)
         if y is not None:
-            if self.y_counter is not None and self.y_counter.version != self.y_version:
-                y = reloaded(self, y, self.y_counter, self.y_version, self.next1, self.nr1)
+            if y_counter is not None and y_counter.version != self.y_version:
+                y = reloaded(self, y, y_counter, self.y_version, self.next1, self.nr1)
             if tensors:
                 y = revived(self, "y", self.next1, self.nr1, y, self.y_counter)
         if out is not None:
@@ -490,6 +482,12 @@ class Binary(Op):
             if tensors:
                 out = revived(self, "out", self, 0, out, self.out_counter)
         return op._gradients(g, x, y, out, tensors)
+
+    def _unpacked_before_x(self, y: Any) -> tuple[Any, VersionCounter | None]:
+        """The second operand, unpacked if PyTorch does so before the first, and the counter to look at otherwise."""
+        if self.x_counter is not PACKED or self.slot_names()[0] != "y":
+            return y, PACKED
+        return reloaded(self, y, PACKED, 0, self.next1, self.nr1), None
 
     def _gradients(self, g: Any, x: Any, y: Any, out: Any, tensors: bool) -> tuple[Any, Any]:
         """Those that are wanted: by a kernel of the native pack if there is one, else by the formula."""
@@ -521,7 +519,8 @@ class Binary(Op):
     def release(self) -> None:
         if self.x is not None or self.y is not None or self.out is not None or self.constants is not None:
             self._freed = True
-            self.x = self.y = self.out = self.constants = None
+            self.constants = None
+            self.x = self.y = self.out = None
 
     def slot_names(self) -> list[str]:
         found = [name for name, value in (("x", self.x), ("y", self.y)) if value is not None]
@@ -561,9 +560,9 @@ class Variadic(Op):
     """An op of any number of tensors and any number of outputs. Missing inputs are None."""
 
     keeps: ClassVar[int] = NOTHING  # X keeps all inputs, OUT all outputs
-    tracked: ClassVar[int] = (
-        ALL  # how many of the inputs have a derivative; the others may be saved, but have no edge
-    )
+    # How many of the inputs have a derivative; the others may be saved, but have no edge.
+    tracked: ClassVar[int] = ALL
+    constants: tuple[SavedConstant, ...] | None  # said again: pyright infers what `release` makes of it
     xs: list[Any] | None = None
     outs: list[Any] | None = None
     x_counters: list[VersionCounter | None] | None = None
@@ -629,7 +628,13 @@ class Variadic(Op):
             return []
         if not tensors and _are_unchanged(counters, versions):
             return values
-        return [self._formula_value(f"{kind}:{i}", tensors) for i in range(len(values))]
+        slots = [f"{kind}:{i}" for i in range(len(values))]
+        found = {slot: self._formula_value(slot, tensors) for slot in self._in_turn(slots, counters)}
+        return [found[slot] for slot in slots]
+
+    def _in_turn(self, slots: list[str], counters: list[VersionCounter | None]) -> list[str]:
+        """Slots in the order in which hooks are to unpack them."""
+        return slots if PACKED not in counters else sorted(slots, key=(self.slot_names() + slots).index)
 
     def _formula_value(self, name: str, tensors: bool) -> Any:
         """A saved value as a formula gets it."""
@@ -677,14 +682,12 @@ class Variadic(Op):
     def release(self) -> None:
         if self.xs is not None or self.outs is not None or self.constants is not None:
             self._freed = True
-            self.xs = self.outs = self.constants = None
+            self.constants = None
+            self.xs = self.outs = None
 
 
 def _none_given(grads: Grads) -> bool:
-    for grad in grads:
-        if grad is not None:
-            return False
-    return True
+    return all(grad is None for grad in grads)
 
 
 def _are_unchanged(counters: list[VersionCounter | None], versions: list[int]) -> bool:
@@ -693,107 +696,3 @@ def _are_unchanged(counters: list[VersionCounter | None], versions: list[int]) -
         if counter is not None and counter.version != versions[i]:
             return False
     return True
-
-
-# -- families ------------------------------------------------------------------------------------------------------
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class ElementwiseUnary(Unary):
-    """Owes one `slope`, d out / d x, where both are numbers: vjp and jvp are products with it."""
-
-    elementwise: ClassVar[bool] = True
-    any_shape: ClassVar[bool] = True
-
-    def slope(self, x: Any, out: Any) -> Any:
-        """The derivative at each element; plain 1, -1 or another number where it is constant."""
-        raise NotImplementedError(f"{self.name()} has no slope()")
-
-    def vjp(self, g: Any, x: Any, out: Any) -> Any:
-        s = self.slope(x, out)
-        if type(s) is int:
-            return scaled(g, s)
-        return g * (conjugate(s) if self.out_dtype.kind == "c" else s)
-
-    def jvp(self, t: Any, x: Any, out: Any) -> Any:
-        return scaled(t, self.slope(x, out))
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class ElementwiseBinary(Binary):
-    """Owes one `slope` per operand. The engine sums the gradient over broadcast dimensions."""
-
-    elementwise: ClassVar[bool] = True
-    any_shape: ClassVar[bool] = True
-
-    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
-        """The derivative with respect to operand `i` at each element."""
-        raise NotImplementedError(f"{self.name()} has no slope()")
-
-    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
-        s = self.slope(i, x, y, out)
-        if type(s) is int:
-            return scaled(g, s)
-        return g * (conjugate(s) if self.out_dtype.kind == "c" else s)
-
-    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
-        a = None if tx is None else scaled(tx, self.slope(0, x, y, out))
-        b = None if ty is None else scaled(ty, self.slope(1, x, y, out))
-        return added(a, b)
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class Linear(Unary):
-    """Owes `transpose`, the adjoint of `forward`. Its jvp is itself."""
-
-    def transpose(self, g: Any) -> Any:
-        """The adjoint map: what `forward` would do to cotangents, backwards."""
-        raise NotImplementedError(f"{self.name()} has no transpose()")
-
-    def vjp(self, g: Any, x: Any, out: Any) -> Any:
-        return self.transpose(g)
-
-    def jvp(self, t: Any, x: Any, out: Any) -> Any:
-        return self.fresh().on(t)
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class View(Linear):
-    """A Linear op whose result shares memory with its input."""
-
-    is_view: ClassVar[bool] = True
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class Bilinear(Binary):
-    """Linear in each operand. Owes `transpose(i, g, x, y)`; the product rule gives the jvp."""
-
-    keeps0: ClassVar[int] = Y
-    keeps1: ClassVar[int] = X
-
-    def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
-        """The adjoint with respect to operand `i`, complex conjugation included; the other operand is given."""
-        raise NotImplementedError(f"{self.name()} has no transpose()")
-
-    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
-        return self.transpose(i, g, x, y)
-
-    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
-        a = None if tx is None else self.fresh().on(tx, y)
-        b = None if ty is None else self.fresh().on(x, ty)
-        return added(a, b)
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class Symmetric(Unary):
-    """An op whose Jacobian is symmetric: one `product` serves vjp and jvp."""
-
-    def product(self, v: Any, x: Any, out: Any) -> Any:
-        """The Jacobian times `v`."""
-        raise NotImplementedError(f"{self.name()} has no product()")
-
-    def vjp(self, g: Any, x: Any, out: Any) -> Any:
-        return self.product(g, x, out)
-
-    def jvp(self, t: Any, x: Any, out: Any) -> Any:
-        return self.product(t, x, out)

@@ -547,9 +547,12 @@ class TensorOperators(TensorConversions):
         result: Tensor = UPWARD.operators.invert(self)
         return result
 
-    def __getitem__(self, index: Index) -> Tensor:
-        result: Tensor = UPWARD.operators.getitem(self, index)
-        return result
+    @overload
+    def __getitem__(self, index: int | slice) -> Tensor: ...
+    @overload
+    def __getitem__(self, index: Index) -> Tensor: ...
+    def __getitem__(self, index: Any) -> Any:
+        return UPWARD.operators.getitem(self, index)  # anything, where a class in the index has it so
 
     def __setitem__(self, index: Index, value: Tensor | Number | NumPy) -> None:
         UPWARD.operators.setitem(self, index, value)

@@ -18,10 +18,12 @@ the node.
 
 from __future__ import annotations
 
+import operator
 import sys
 import threading
 from collections.abc import Callable
 from ctypes import c_size_t, sizeof
+from types import GetSetDescriptorType
 from typing import Any
 
 from retrograd.forms import COMPILED
@@ -102,6 +104,12 @@ class Size(tuple[int, ...]):
     (torch.Size([2, 3]), 6)
     """
 
+    def __new__(cls, *sizes: Any) -> Size:
+        found = tuple.__new__(cls, *sizes)
+        if all(type(n) is int for n in found):
+            return found
+        return tuple.__new__(cls, [_whole(i, n) for i, n in enumerate(found)])
+
     def numel(self) -> int:
         """The product of the sizes."""
         count = 1
@@ -114,10 +122,30 @@ class Size(tuple[int, ...]):
 
     def __getitem__(self, index: Any) -> Any:
         part = super().__getitem__(index)
-        return Size(part) if isinstance(index, slice) else part
+        return tuple.__new__(Size, part) if isinstance(index, slice) else part
 
     def __add__(self, other: Any) -> Any:
-        return Size(super().__add__(tuple(other)))
+        if not isinstance(other, tuple):
+            raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
+        return Size(super().__add__(other))
+
+    def __radd__(self, other: Any) -> Any:
+        return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, times: Any) -> Any:
+        return Size(super().__mul__(times))
+
+    __rmul__ = __mul__
+
+
+def _whole(index: int, size: Any) -> int:
+    """A size that was given as a truth value, a tensor, or one of NumPy's numbers."""
+    try:
+        return operator.index(size)
+    except (TypeError, RuntimeError):
+        raise TypeError(
+            f"torch.Size() takes an iterable of 'int' (item {index} is '{type(size).__name__}')"
+        ) from None
 
 
 # Where subclasses of Tensor are defined that have seen to themselves.
@@ -141,6 +169,10 @@ class MethodForm:
         self._replaced()
         setattr(instance, self.name, value)  # as the method's successor has it: `t.real` can be assigned to
 
+    def __delete__(self, instance: Any) -> None:
+        self._replaced()
+        delattr(instance, self.name)
+
     def _replaced(self) -> Any:
         found = self.find()
         if found is None:
@@ -161,10 +193,11 @@ class TensorMethods:
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
-        made = isinstance(
-            vars(cls).get("__new__"), staticmethod
-        )  # by its author: compiled classes have one, too
-        if (made or "__torch_function__" in vars(cls)) and cls.__module__ not in OUR_SUBCLASSES:
+        own = vars(cls)
+        # By its author: compiled classes have these, too, in forms of their own.
+        made = isinstance(own.get("__new__"), staticmethod) or "__torch_function__" in own
+        shows = "array" in own and not isinstance(own["array"], GetSetDescriptorType)
+        if (made or shows) and cls.__module__ not in OUR_SUBCLASSES:
             load("retrograd.overrides.subclasses").complete(cls)
 
     @classmethod

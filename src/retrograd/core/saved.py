@@ -178,16 +178,16 @@ def restored(node: Node | None, nr: int, array: Any, counter: VersionCounter | N
     if counter is None:
         return array
     if node is None:
-        tensor = Tensor(array)
+        tensor = Tensor(array, share=True)
     elif node.edge_count == 0 and hasattr(node, "variable"):
         leaf: Tensor = node.variable
         if leaf.array is array:
             return leaf
-        tensor = Tensor(array)
+        tensor = Tensor(array, share=True)
         tensor._requires = True
         tensor._remember_accumulator(node)
     else:
-        tensor = Tensor(array)
+        tensor = Tensor(array, share=True)
         tensor._node, tensor.output_nr, tensor._requires = node, nr, True
     tensor._counter = VersionCounter() if counter is PACKED else counter
     return tensor
@@ -394,3 +394,19 @@ def beside_gradient(value: Any, where: device) -> Any:
     if isinstance(value, Tensor):
         return value.to(where) if type(value.array) is np.ndarray and not value.array.ndim else value
     return placed(value, where) if type(value) is np.ndarray and not value.ndim else value
+
+
+# Parameters that PyTorch has as whole numbers of 64 bits, and not as numbers of any kind.
+_INTEGERS: Final = frozenset({
+    "diagonal", "dim", "dim0", "dim1", "dim2", "dims", "divisor_override", "end", "ignore_index", "index", "k",
+    "offset", "pad", "padding", "padding_idx", "shifts", "start",
+})  # fmt: skip
+
+
+def shown_parameter(name: str, value: Any) -> Any:
+    """What `_saved_<name>` gives for a parameter: whole numbers unsigned, -1 as the 64-bit number of the same bits."""
+    if name not in _INTEGERS:
+        return value
+    if isinstance(value, tuple):
+        return tuple([shown_parameter(name, v) for v in value])
+    return value & 0xFFFFFFFFFFFFFFFF if isinstance(value, int) and value < 0 else value

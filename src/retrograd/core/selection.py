@@ -1,4 +1,4 @@
-"""Selection: results that are taken from somewhere instead of being computed, as a selective checkpoint wants it.
+"""Selection: results that are taken from somewhere instead of being computed: checkpoints, dispatch modes.
 
 A thread in whose state there is one has the bit SELECTED in `special`: see Note [One fast path].
 """
@@ -9,6 +9,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
+from retrograd.core.modes import SELECTED, current
 from retrograd.core.op import Binary, Op, Unary, Variadic
 from retrograd.hints import mypyc_attr
 
@@ -17,7 +18,9 @@ from retrograd.hints import mypyc_attr
 class Selection:
     """Is asked before each operation, and told after it."""
 
-    def result_of(self, op: Any) -> tuple[Any, Any]:
+    outer: Selection | None = None  # the one that is on around it
+
+    def result_of(self, op: Any, operands: Sequence[Any]) -> tuple[Any, Any]:
         """The op to go on with and the arrays that it made before; or the op itself and None, to be computed."""
         return op, None
 
@@ -41,3 +44,17 @@ def unlinked(op: Op, constants: Any) -> Op:
         twin.xs = twin.x_counters = twin.x_versions = None
         twin.outs = twin.out_counters = twin.out_versions = None
     return twin
+
+
+def switch_on(selection: Selection) -> None:
+    """Has this thread ask a selection, inside of the one that it asks already."""
+    state = current()
+    selection.outer = state.selection if state.special & SELECTED else None
+    ask(selection)
+
+
+def ask(selection: Selection | None) -> None:
+    """Has this thread ask a selection and no other, or none."""
+    state = current()
+    state.selection = selection
+    state.special = state.special & ~SELECTED if selection is None else state.special | SELECTED

@@ -6,12 +6,16 @@ Ctrl-C raises KeyboardInterrupt at the beginning of a Python function, and an `_
 interrupt comes before its first line, and the mode stays on for good. Compiled code has no such moments. So what enters
 and leaves a mode is in modules that are compiled, and classes that stay interpreted (those of `autograd/modes.py`,
 which decorate) derive from what is here. They have no `__init__`, because their subclasses' differ.
-Where there is no memory left, leaving a mode asks for none: `__exit__` takes no tuple of arguments.
+Where there is no memory left, leaving a mode asks for none: `__exit__` takes no tuple of arguments. Nor does it index
+by -1, which Python takes for an error if NumPy has left one behind unsaid: what was before is a pair, whose second part
+is what was before that.
 
 Without compilation, and on Python 3.14 between `__enter__` and the block, an interrupt may still come at that moment.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from retrograd.core.modes import INFERENCE, current, update_forward
 from retrograd.hints import mypyc_attr
@@ -22,11 +26,11 @@ class GradSwitch:
     """Sets grad mode on entry and restores it on exit; nested entries keep a stack."""
 
     mode: bool = True
-    before: tuple[bool, ...] = ()
+    before: tuple[bool, Any] = (False, None)
 
     def __enter__(self) -> None:
         state = current()
-        self.before = (*self.before, state.grad_enabled)
+        self.before = (state.grad_enabled, self.before)
         state.grad_enabled = self.mode
 
     def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
@@ -34,8 +38,9 @@ class GradSwitch:
 
     def put_back(self) -> None:
         """Grad mode as it was before the innermost entry."""
-        current().grad_enabled = self.before[-1]
-        self.before = self.before[:-1]
+        current().grad_enabled = self.before[0]
+        if self.before[1] is not None:
+            self.before = self.before[1]
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -43,19 +48,21 @@ class InferenceSwitch:
     """The same for inference mode, which sets grad mode too."""
 
     mode: bool = True
-    before: tuple[tuple[bool, int], ...] = ()
+    before: tuple[bool, int, Any] = (False, 0, None)
 
     def __enter__(self) -> None:
         state = current()
-        self.before = (*self.before, (state.grad_enabled, state.special))
+        self.before = (state.grad_enabled, state.special, self.before)
         state.grad_enabled = not self.mode
         state.special = state.special | INFERENCE if self.mode else state.special & ~INFERENCE
         update_forward(state)
 
     def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         state = current()
-        state.grad_enabled, state.special = self.before[-1]
-        self.before = self.before[:-1]
+        state.grad_enabled = self.before[0]
+        state.special = self.before[1]
+        if self.before[2] is not None:
+            self.before = self.before[2]
         update_forward(state)
 
 

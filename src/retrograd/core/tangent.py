@@ -27,12 +27,21 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from retrograd.backends.base import Backend, backend_of, common_backend, extent_of, owner_of, whole
+from retrograd.backends.base import (
+    Backend,
+    backend_of,
+    common_backend,
+    extent_of,
+    owner_of,
+    stands_for_many,
+    whole,
+)
 from retrograd.backends.dtypes import result_of_arrays
 from retrograd.backends.mirror import behind, bits_of, mirrored, reflected
+from retrograd.core.families import View
 from retrograd.core.metadata import metadata_of
 from retrograd.core.modes import FORWARD, ThreadState, current
-from retrograd.core.op import Binary, Op, Unary, Variadic, View, with_constants
+from retrograd.core.op import Binary, Op, Unary, Variadic, with_constants
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.core.version import UNTRACKED
@@ -54,6 +63,21 @@ class Tangent:
         while held is not None and held.level is not level:
             held = held.more
         return None if held is None else held.value
+
+    def hand_on(self, tensor: Tensor) -> None:
+        """Gives another tensor this tangent, and those of the other levels."""
+        held: Tangent | None = self
+        while held is not None:
+            held.level.give(tensor, held.value)
+            held = held.more
+
+    def move(self, tensor: Tensor, array: Array) -> None:
+        """Gives a tensor whose memory is to be shown as `array` its tangents shown alike: these, where it has none."""
+        held: Tangent | None = self
+        while held is not None:
+            old = None if tensor._tangent is None else tensor._tangent.at(held.level)
+            held.level.give(tensor, held.value if old is None else part_of(old, array, tensor.array))
+            held = held.more
 
     def without(self, level: DualLevel) -> Tangent | None:
         """The tangents of all other levels."""
@@ -167,7 +191,7 @@ def part_of(tangent: Tensor, view: Array, base: Array) -> Tensor:
     held = behind(tangent.array)
     xp, memory, like = backend_of(held), whole(held), backend_of(view).sample(view)
     moved = extent_of(held)[0] - extent_of(base)[0]
-    part = Tensor(xp.zeros(view.shape, view.dtype))
+    part = Tensor(xp.zeros(view.shape, view.dtype), share=True)
     if view.size:
         if not _is_inside(memory, like, moved):
             return _beyond(tangent, like, base)
@@ -327,7 +351,7 @@ def _fitting(op: Op, tangent: Any, out: Tensor, tangents: Sequence[Any], wide: b
     if out.array.dtype.kind not in "fc":
         return None
     if not isinstance(tangent, Tensor):
-        tangent = Tensor(backend_of(out.array).asarray(tangent))
+        tangent = Tensor(backend_of(out.array).asarray(tangent), share=True)
     if tangent.array.shape != out.array.shape:
         tangent = tangent.expand(out.array.shape)
     if tangent.array.dtype.kind == "c" and out.array.dtype.kind != "c":
@@ -362,9 +386,10 @@ def zeros_laid_out(xp: Backend, array: Array, dtype: Any) -> Tensor:
     """Zeros of a backend in the layout of `array`."""
     if array.flags.c_contiguous or array.dtype != dtype:
         return Tensor(
-            xp.zeros(array.shape, dtype) if xp.stands_for_many else xp.zeros_like(array, dtype=dtype)
+            xp.zeros(array.shape, dtype) if xp.stands_for_many else xp.zeros_like(array, dtype=dtype),
+            share=True,
         )
-    return Tensor(Region(array, array).zeros(xp)[0])
+    return Tensor(Region(array, array).zeros(xp)[0], share=True)
 
 
 def _remember_saved(op: Op, tangents: Sequence[Any], made: Sequence[Any], state: ThreadState) -> None:
@@ -400,9 +425,28 @@ def overwrite(x: Tensor, result: Tensor, state: ThreadState) -> None:
         if new is None:
             target.zero_()
         else:
+            if stands_for_many(new.array):
+                _make_room(target, new.array, level)
             target.copy_(new)
     finally:
         step_up(state, level)
+
+
+def _make_room(target: Tensor, values: Array, level: DualLevel) -> None:
+    """Gives each sample a tangent of its own, where they have shared one until they write their values into it."""
+    root = target if target._base is None else target._base
+    xp: Any = common_backend((root.array, values))
+    narrow = backend_of(root.array)
+    if len(xp.lead) == len(narrow.lead):
+        return
+    wide = zeros_laid_out(xp, narrow.sample(root.array), root.array.dtype).array
+    xp.copyto(wide, root.array)
+    root.array = wide
+    for shown in list(level.tensors.values()):  # what shows a part of it
+        held = None if shown._tangent is None else shown._tangent.at(level)
+        if held is not None and held._base is root:
+            base = forward_base(shown)
+            held.array = part_of(root, shown.array, shown.array if base is None else base.array).array
 
 
 def set_where_it_stands(x: Tensor, tangent: Tensor, level: DualLevel) -> None:

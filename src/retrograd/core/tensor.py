@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -19,17 +20,19 @@ from retrograd.backends.base import (
     is_array,
     owner_of,
     register,
+    stands_for_many,
 )
 from retrograd.backends.casts import maker_of
 from retrograd.backends.device import CPU
 from retrograd.backends.dtype_class import dtype, dtype_of
 from retrograd.backends.dtypes import as_dtype, get_default_dtype, is_differentiable
 from retrograd.core.collector import expose
-from retrograd.core.hooks import HookTable, RemovableHandle, TensorHooks, add_hook
+from retrograd.core.hooks import HookTable, RemovableHandle, TensorHooks, add_hook, warn_if_has_hooks
 from retrograd.core.lost import DETACHED, FROZEN, Lost, cut
 from retrograd.core.modes import FORWARD, INFERENCE, current
 from retrograd.core.operators import TensorOperators
 from retrograd.core.places import warn
+from retrograd.core.plain import Size
 from retrograd.core.printing import format_shape, format_tensor, in_html
 from retrograd.core.transform_checks import (
     check_data_read,
@@ -54,8 +57,10 @@ NO_GRAD_HINT = " This one was computed; to go on without its gradient, use t.det
 class Tensor(TensorOperators):
     """An n-dimensional array that remembers how it was computed.
 
-    Make one with `retrograd.tensor`, `zeros`, `randn`, `from_numpy`, …; `Tensor(array)` holds a NumPy array as it is,
-    without a copy, and `t.array` gives it back.
+    Make one with `retrograd.tensor`, `zeros`, `randn`, `from_numpy`, …. The class itself is PyTorch's old constructor:
+    `Tensor(2, 3)` has that size, `Tensor([1, 2])` those values, and so has `Tensor(array)`, in the default dtype; an
+    array of that dtype is held without a copy. `Tensor(array, share=True)` holds an array of any dtype as it is;
+    `t.array` gives it back.
 
     >>> import retrograd as rg
     >>> x = rg.tensor([1.0, 2.0], requires_grad=True)
@@ -83,13 +88,13 @@ class Tensor(TensorOperators):
     _grad_dtype: Any = ""  # "" follows the dtype, None takes any
     _keeps_class: bool = True  # whether results of operations on a subclass are of that subclass
 
-    def __init__(self, data: Any = None, *size: int) -> None:
-        if not size and (
-            type(data) is ndarray or isinstance(data, np.ndarray) or type(data) in BACKENDS.homes
-        ):
+    def __init__(self, data: Any = None, *size: int, share: bool = False) -> None:
+        if share and (type(data) is ndarray or type(data) in BACKENDS.homes):
             self.array = data
         else:
-            self.array = _legacy_array(data, size)
+            self.array = _array_of(data, size, share)
+            if isinstance(data, Tensor) and not share and data.requires_grad:
+                self._take_place(data[...])
 
     # -- place in the graph --------------------------------------------------------------------------------------
 
@@ -268,13 +273,23 @@ class Tensor(TensorOperators):
         """
         if not self.requires_grad:
             raise GradientError("cannot register a hook on a tensor that doesn't require gradient")
+        table, inside = self._hook_table(), current().differentiation
+        if inside is not None:
+            mine = self._node is None and any(x is self for x in inside.inputs)
+            hook = inside.own(
+                hook, inside.first if mine else -1 if self._node is None else self._node.sequence_nr
+            )
+        return add_hook(table, hook)
+
+    def _hook_table(self) -> HookTable:
+        """The hooks of this tensor, by number; made on first use."""
         node = self.grad_fn
         if node is not None:
-            return add_hook(self._hooks_of_node(node).table(self.output_nr), hook)
+            return self._hooks_of_node(node).table(self.output_nr)
         if self._leaf_hooks is None:
             self._leaf_hooks = TensorHooks()
             self._update_accumulator()
-        return add_hook(self._leaf_hooks.table(0), hook)
+        return self._leaf_hooks.table(0)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Calls `hook(tensor)` each time `.grad` of this leaf has been updated."""
@@ -356,7 +371,7 @@ class Tensor(TensorOperators):
 
     def detach(self) -> Tensor:
         """The same memory, cut off from the graph; in-place writes to either are seen by both."""
-        twin = Tensor(self.array)
+        twin = Tensor(self.array, share=True)
         twin._counter = self._version_counter()
         twin._lost = cut(self, DETACHED, "detach()") if self.requires_grad else self._lost
         return twin if type(self) is Tensor else self._classed(twin)
@@ -380,14 +395,14 @@ class Tensor(TensorOperators):
     def _get_data(self) -> Tensor:
         """What `t.data` gives."""
         check_data_read(self.array)
-        twin = Tensor(self.array)
+        twin = Tensor(self.array, share=True)
         twin._lost = cut(self, DETACHED, ".data") if self.requires_grad else self._lost
         return twin if type(self) is Tensor else self._classed(twin)
 
     def _classed(self, twin: Tensor) -> Tensor:
         """A result in the class of this tensor, if that hands itself on: see `core.apply`."""
         asks = getattr(type(self), "_asks", False)  # see overrides/subclasses.py
-        return twin.as_subclass(type(self)) if self._keeps_class and not asks else twin
+        return twin._in_class(type(self)) if self._keeps_class and not asks else twin
 
     def _set_data(self, value: Any) -> None:
         """What `t.data = value` does."""
@@ -404,19 +419,20 @@ class Tensor(TensorOperators):
         else:
             self._update_accumulator()
 
-    def as_subclass(self, cls: type[Tensor]) -> Any:
+    def _in_class(self, cls: type[Tensor]) -> Any:
         """This tensor as an instance of `cls`, a subclass of Tensor: same memory, same place in the graph."""
-        if not (isinstance(cls, type) and issubclass(cls, Tensor)):
-            raise TypeError(f"as_subclass(): cls must be a subclass of Tensor, not {cls!r}")
         made = bare(cls)
-        made.array = self.array
-        made._requires, made._node, made.output_nr = self._requires, self._node, self.output_nr
-        made._base, made._counter = self._base, None if self._base is not None else self._version_counter()
-        made._view_version, made._view_kind = self._view_version, self._view_kind
-        made._forward_base = self._forward_base
-        if self._tangent is not None:
-            self._tangent.level.give(made, self._tangent.value)
+        made._take_place(self)
         return made
+
+    def _take_place(self, other: Tensor) -> None:
+        self.array = other.array
+        self._requires, self._node, self.output_nr = other._requires, other._node, other.output_nr
+        self._base, self._counter = other._base, None if other._base is not None else other._version_counter()
+        self._view_version, self._view_kind = other._view_version, other._view_kind
+        self._forward_base = other._forward_base
+        if other._tangent is not None:
+            other._tangent.hand_on(self)
 
     # -- text, copies, pickles -----------------------------------------------------------------------------------
 
@@ -461,7 +477,7 @@ class Tensor(TensorOperators):
         return [] if tangent is None else [f"tangent={tangent!r}"]
 
     def __format__(self, spec: str) -> str:
-        if self.array.ndim == 0 and type(self) is Tensor:
+        if self.array.ndim == 0 and type(self) is Tensor and self.device.type != "meta":
             return format(self.array.item(), spec)
         return object.__format__(self, spec)
 
@@ -475,7 +491,7 @@ class Tensor(TensorOperators):
                 "moment. Copy its value with t.detach().clone(), or keep the graph with t.clone()."
             )
         array = _deep_copy(self.array, memo)
-        made = rebuild_leaf(type(self), array, self._requires, self._grad_dtype, {})
+        made = rebuild_leaf(type(self), array, self.requires_grad, self._grad_dtype, {})
         if current().special & INFERENCE:
             made._counter = UNTRACKED
         memo[id(self)] = made
@@ -484,10 +500,17 @@ class Tensor(TensorOperators):
         return made
 
     def __copy__(self) -> Any:
-        return rebuild_leaf(type(self), self.array, self._requires, self._grad_dtype, self._user_state())
+        return rebuild_leaf(type(self), self.array, self.requires_grad, self._grad_dtype, self._user_state())
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return rebuild_leaf, (type(self), self.array, self._requires, self._grad_dtype, self._user_state())
+        warn_if_has_hooks(self)
+        return rebuild_leaf, (
+            type(self),
+            self.array,
+            self.requires_grad,
+            self._grad_dtype,
+            self._user_state(),
+        )
 
     def _user_state(self) -> dict[str, Any]:
         """The attributes a user has hung on this tensor."""
@@ -497,7 +520,7 @@ class Tensor(TensorOperators):
 def _deep_copy(array: Array, memo: dict[int, Any]) -> Array:
     """A copy that shares memory with the copies of those that share memory with the array."""
     owner = owner_of(array) if type(array) is ndarray else array
-    if type(owner) is not ndarray or not owner.flags.c_contiguous:
+    if type(owner) is not ndarray or not owner.flags.c_contiguous or not array.size:
         return array.copy(order="K")
     copied: Array | None = memo.get(id(owner))
     if copied is None:
@@ -519,7 +542,7 @@ register(FORMULAS, Tensor)
 def _text_of_samples(level: Any, value: Array) -> str:
     """What is printed inside of vmap: all samples, and on which of the running ones they are."""
     depth = next((i for i, open_ in enumerate(current().batch_levels, 1) if open_ is level), -1)
-    text = repr(Tensor(value)).replace("\n", "\n    ")
+    text = repr(Tensor(value, share=True)).replace("\n", "\n    ")
     return f"BatchedTensor(lvl={depth}, bdim=0, value=\n    {text}\n)"
 
 
@@ -537,19 +560,37 @@ def rebuild_leaf(cls: Any, array: Array, requires_grad: bool, grad_dtype: Any, s
     return made
 
 
-def _legacy_array(data: Any, size: tuple[int, ...]) -> Array:
-    """What PyTorch's old constructor makes: `Tensor(2, 3)` of that size, `Tensor([1, 2])` of those values."""
-    if is_array(data) and type(data) is not np.ndarray:
-        return data
-    if isinstance(data, np.generic):
-        return np.asarray(data)  # what NumPy gives in the place of an array without dimensions
+def _array_of(data: Any, size: tuple[int, ...], share: bool) -> Array:
+    """The array of `Tensor(data, share=True)`, or of what PyTorch's old constructor makes: see `Tensor`."""
+    if share:
+        # NumPy's numbers stand for arrays without dimensions.
+        return data if is_array(data) else np.asarray(data)
     dtype = get_default_dtype()
     if data is None:
         return maker_of(dtype).empty(0, dtype)
-    if isinstance(data, int) and not isinstance(data, bool):
-        return maker_of(dtype).empty((data, *size), dtype)
+    if _is_size(data):
+        return maker_of(dtype).empty((operator.index(data), *size), dtype)
     if size:
-        raise TypeError("Tensor(): expected sizes or one sequence of values, not both")
+        raise TypeError(
+            "new() received an invalid combination of arguments: Tensor() takes sizes, or one sequence of values"
+        )
+    if isinstance(data, Size):
+        return maker_of(dtype).empty(tuple(data), dtype)
     if isinstance(data, Tensor):
         return data.array
-    return maker_of(dtype).array(data, dtype)
+    if isinstance(data, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if isinstance(data, (bytes, dict, set, np.generic)) or not hasattr(data, "__len__"):
+        raise TypeError(
+            f"new(): data must be a sequence (got {type_name(data)}); tensor() takes single numbers"
+        )
+    if is_array(data) and (stands_for_many(data) or data.dtype == dtype):
+        return data
+    return UPWARD.array_from(data, dtype)
+
+
+def _is_size(data: Any) -> bool:
+    """Whether the first argument of the old constructor is a length, as an array of a single integer is too."""
+    if isinstance(data, np.ndarray):
+        return data.ndim == 0 and data.dtype.kind in "iu"
+    return isinstance(data, (int, np.integer)) and not isinstance(data, bool)

@@ -31,6 +31,7 @@ class Traits:
         self.forward: Any = vars(cls).get("forward_kernel") or compiled_formula(cls, "forward")
         self.vjp: Any = compiled_formula(cls, "vjp")
         self.laborious: bool = cls.laborious
+        self.widened: bool = cls.widened
         # Whether it is recorded even of inference tensors alone: see Note [Nothing but inference tensors].
         self.leads_out: bool = getattr(cls, "leads_out", False)
 

@@ -3,34 +3,74 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+
+from retrograd.errors import check_depth
 
 
 class Form:
     """What a tree is without its leaves: the container at its root, and the forms of what is inside."""
 
-    def __init__(self, kind: Any, context: Any, children: list[Form]) -> None:
+    def __init__(self, kind: Any, context: Any, parts: list[Form]) -> None:
         self.kind = kind  # the container's class; None for a leaf
         self.context = context  # keys, or what else the container needs to be made again
-        self.children = children
-        self.count: int = 1 if kind is None else sum(c.count for c in children)
+        self.parts = parts
+        self.count: int = 1 if kind is None else sum(c.count for c in parts)
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Form)
             and self.kind is other.kind
             and self.context == other.context
-            and self.children == other.children
+            and self.parts == other.parts
         )
 
     def __hash__(self) -> int:
         return hash((self.kind, self.count))
 
+    # -- PyTorch's names ----------------------------------------------------------------------------------------------
+
+    @property
+    def type(self) -> Any:
+        """The container's class; None for a leaf."""
+        return self.kind
+
+    @property
+    def num_leaves(self) -> int:
+        """How many leaves the tree has."""
+        return self.count
+
+    @property
+    def num_nodes(self) -> int:
+        """How many containers and leaves it has."""
+        return 1 + sum([part.num_nodes for part in self.parts])
+
+    @property
+    def num_children(self) -> int:
+        """How many parts the container at its root has."""
+        return len(self.parts)
+
+    def children(self) -> list[Form]:
+        """The forms of its parts."""
+        return list(self.parts)
+
+    def child(self, index: int) -> Form:
+        """The form of one part."""
+        return self.parts[index]
+
+    def is_leaf(self) -> bool:
+        """Whether there is nothing but a leaf."""
+        return self.kind is None
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """The tree of this form with these leaves."""
+        return unflatten_all("treespec.unflatten(leaves)", leaves, self)
+
     def __repr__(self) -> str:
         if self.kind is None:
             return "*"
-        inside = [repr(c) for c in self.children]
+        inside = [repr(c) for c in self.parts]
         if issubclass(self.kind, dict):
             keys = _keys(self)
             return "{" + ", ".join(f"{k!r}: {v}" for k, v in zip(keys, inside, strict=True)) + "}"
@@ -45,6 +85,14 @@ LEAF = Form(None, None, [])
 # Classes that users have added: what takes an instance apart, and what puts it together of children and context.
 REGISTERED: dict[Any, tuple[Callable[[Any], tuple[Any, Any]], Callable[[Any, Any], Any]]] = {}
 
+# Classes of this library that a tree takes for one of Python's: a module's tables of members are dicts.
+COUNTS_AS: dict[Any, Any] = {}
+
+
+def kind_of(tree: Any) -> Any:
+    """The class of a container, as a tree tells containers apart."""
+    return COUNTS_AS.get(type(tree), type(tree))
+
 
 def _keys(form: Form) -> list[Any]:
     keys: list[Any] = form.context[1] if form.kind is defaultdict else form.context
@@ -57,7 +105,7 @@ def _is_named(kind: Any) -> bool:
 
 def children_of(tree: Any) -> tuple[Any, list[Any]] | None:
     """The context and the children of a container; None for a leaf."""
-    kind = type(tree)
+    kind = kind_of(tree)
     if kind is dict or kind is OrderedDict:
         return list(tree), list(tree.values())
     if kind is defaultdict:
@@ -72,8 +120,9 @@ def children_of(tree: Any) -> tuple[Any, list[Any]] | None:
     return None
 
 
-def flatten(tree: Any) -> tuple[list[Any], Form]:
-    """The leaves of a tree from left to right, and its form."""
+def flatten(tree: Any, depth: int = 0) -> tuple[list[Any], Form]:
+    """The leaves of a tree from left to right, and its form. `depth` counts the containers around it."""
+    check_depth(depth)
     found = children_of(tree)
     if found is None:
         return [tree], LEAF
@@ -81,10 +130,10 @@ def flatten(tree: Any) -> tuple[list[Any], Form]:
     leaves: list[Any] = []
     forms = []
     for child in children:
-        inner, form = flatten(child)
+        inner, form = flatten(child, depth + 1)
         leaves.extend(inner)
         forms.append(form)
-    return leaves, Form(type(tree), context, forms)
+    return leaves, Form(kind_of(tree), context, forms)
 
 
 def unflatten(leaves: Sequence[Any], form: Form) -> Any:
@@ -92,10 +141,21 @@ def unflatten(leaves: Sequence[Any], form: Form) -> Any:
     if form.kind is None:
         return leaves[0]
     children, at = [], 0
-    for child in form.children:
+    for child in form.parts:
         children.append(unflatten(leaves[at : at + child.count], child))
         at += child.count
     return _made(form, children)
+
+
+def unflatten_all(call: str, leaves: Iterable[Any], form: Form) -> Any:
+    """`unflatten` for a user's call, which may give too many leaves or too few."""
+    found = list(leaves)
+    if len(found) != form.count:
+        raise ValueError(
+            f"{call}: `leaves` has length {len(found)} but the spec refers to a pytree that holds {form.count} items "
+            f"({form})."
+        )
+    return unflatten(found, form)
 
 
 def _made(form: Form, children: list[Any]) -> Any:
@@ -124,10 +184,10 @@ def spread_over(prefix: Any, form: Form) -> list[Any] | None:
     if found is None:
         return [prefix] * form.count
     context, children = found
-    if form.kind is not type(prefix) or len(children) != len(form.children) or context != form.context:
+    if form.kind is not kind_of(prefix) or len(children) != len(form.parts) or context != form.context:
         return None
     spread: list[Any] = []
-    for child, inner in zip(children, form.children, strict=True):
+    for child, inner in zip(children, form.parts, strict=True):
         part = spread_over(child, inner)
         if part is None:
             return None

@@ -30,6 +30,8 @@ class Upward:
     # autograd/backward.py and core/views.py, for the methods of Tensor
     backward: Any = None
     refresh_view: Any = None
+    # ops/tensor/data.py: a new array of numbers and a dtype, for the class Tensor as a constructor
+    array_from: Any = None
     # core/apply.py: applies an op to Tensors
     apply1: Any = None
     apply2: Any = None
@@ -49,6 +51,6 @@ UPWARD: Final = Upward()
 
 
 def tell_pack(name: str, function: Callable[..., Any]) -> None:
-    """Gives the native pack, where there is one, a function that it calls: `owner_test` or `metadata_maker`."""
+    """Gives the native pack, where there is one, what it calls: `owner_test`, `metadata_maker`, `size_class`."""
     if PACK is not None:
         getattr(PACK, f"set_{name}")(function)

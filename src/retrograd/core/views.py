@@ -27,9 +27,9 @@ from retrograd.backends.casts import cast, of_bfloat16
 from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.mirror import behind, bits_of, mirrored, reflected
 from retrograd.core.accumulate import edge_of
+from retrograd.core.families import Linear, View
 from retrograd.core.modes import INFERENCE, ThreadState, current
 from retrograd.core.node import Edge, Grads, Node
-from retrograd.core.op import Linear, View
 from retrograd.core.saved import freed_graph
 from retrograd.core.tensor import Tensor
 from retrograd.core.traits import traits_of
@@ -168,8 +168,8 @@ class Region:
         """Arrays of a backend in the base's own layout, and the view's region of it."""
         inner, lead = xp.inner, xp.lead
         if self.empty:
-            base = inner.zeros((*lead, *self.base.shape), self.base.dtype)
-            part = inner.zeros((*lead, *self.view.shape), self.view.dtype)
+            base = cast(inner.zeros((*lead, *self.base.shape), np.uint8), self.base.dtype)
+            part = cast(inner.zeros((*lead, *self.view.shape), np.uint8), self.view.dtype)
         else:
             memory = inner.zeros((*lead, self.nbytes), np.uint8)
             base, part = self.base.on(memory), self.view.on(memory)
@@ -472,7 +472,7 @@ def recorded(x: Tensor) -> Tensor:
     refresh_view(x)
     if x._requires or x._base is None or not x._base._requires:
         return x
-    found = Tensor(x.array)
+    found = Tensor(x.array, share=True)
     found._counter = x._version_counter()
     found._node, found._requires = NOWHERE, True
     found._tangent, found._forward_base = x._tangent, x._base if x._forward_base is None else x._forward_base

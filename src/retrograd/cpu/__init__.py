@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import platform
 import typing as _typing
 from typing import Any
 
 from retrograd.absent import NoDevice
+from retrograd.backends import flags
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
@@ -17,10 +19,14 @@ else:
     __getattr__, __dir__ = _lazily(__name__, {"retrograd.cpu.amp": "amp="})
 
 __all__ = [
+    "Event",
+    "Stream",
+    "StreamContext",
     "amp",
     "current_device",
     "current_stream",
     "device_count",
+    "get_capabilities",
     "is_available",
     "is_initialized",
     "set_device",
@@ -61,13 +67,84 @@ def synchronize(device: Any = None) -> None:
     """Nothing: what was called is done."""
 
 
-def current_stream(device: Any = None) -> None:
-    """The queue of work: there is none."""
+class Stream:
+    """The queue of work on the CPU: what was called is done."""
+
+    def __init__(self, priority: int = -1) -> None: ...
+
+    def wait_stream(self, stream: Any) -> None:
+        """Nothing to wait for."""
+
+    def record_event(self) -> None:
+        """Nothing to mark."""
+
+    def wait_event(self, event: Any) -> None:
+        """Nothing to wait for."""
 
 
-def stream(stream: Any) -> NoDevice:
-    """A context that changes nothing."""
-    return NoDevice(-1)
+class Event:
+    """A mark in it, which is always reached."""
+
+    def query(self) -> bool:
+        """Whether it is reached: yes."""
+        return True
+
+    def record(self, stream: Any = None) -> None:
+        """Nothing to mark."""
+
+    def synchronize(self) -> None:
+        """Nothing to wait for."""
+
+    def wait(self, stream: Any = None) -> None:
+        """Nothing to wait for."""
+
+
+_STREAM = Stream()
+
+
+class StreamContext(NoDevice):
+    """A block in which work goes into a queue: it changes nothing, for there is one."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__(-1)
+        self.stream = stream
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The queue of work."""
+    return _STREAM
+
+
+def get_capabilities() -> dict[str, Any]:
+    """What the processor is, and which of its instructions the native pack uses.
+
+    >>> import retrograd as rg
+    >>> rg.cpu.get_capabilities()["avx512_vnni"]
+    False
+    """
+    used = flags.cpu.get_cpu_capability()
+    wide = used.startswith("AVX512")
+    return {
+        "architecture": platform.machine(),
+        "avx2": wide or used == "AVX2",
+        "avx512": wide,
+        "avx512_vnni": False,  # products of small integers, which no kernel here makes
+    }
+
+
+def _is_avx2_supported() -> bool:
+    """Whether the native pack uses such instructions."""
+    return bool(get_capabilities()["avx2"])
+
+
+def _is_avx512_supported() -> bool:
+    """Whether it uses wider ones."""
+    return bool(get_capabilities()["avx512"])
+
+
+def stream(stream: Any) -> StreamContext:
+    """A block in which work goes into a queue."""
+    return StreamContext(stream)
 
 
 def get_device_module(device: Any = None) -> Any:

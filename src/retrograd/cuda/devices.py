@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.backends.base import BACKENDS, check_device, open_device
+from retrograd.backends.base import BACKENDS, accelerator, check_device, open_device
 from retrograd.backends.device import device as Device
 
 
@@ -14,10 +14,7 @@ def is_available() -> bool:
     >>> is_available() == (device_count() > 0)
     True
     """
-    try:
-        return open_device("cuda")
-    except RuntimeError:
-        return False
+    return accelerator() is not None
 
 
 def device_count() -> int:
@@ -69,8 +66,10 @@ def set_device(device: Any) -> None:
 class device:  # noqa: N801 - torch's name
     """A block in which a GPU is the current one; None or a negative number changes nothing."""
 
+    prev_idx: int
+
     def __init__(self, device: Any) -> None:
-        self.idx = -1 if device is None or (isinstance(device, int) and device < 0) else index_of(device)
+        self.idx: int = -1 if device is None or (isinstance(device, int) and device < 0) else index_of(device)
         self.prev_idx = -1
 
     def __enter__(self) -> None:
@@ -145,6 +144,23 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 def is_tf32_supported() -> bool:
     """Whether a GPU computes in TF32."""
     return is_available() and get_device_capability()[0] >= 8
+
+
+def cudart() -> Any:
+    """CUDA's run-time library, by CuPy's names."""
+    return library().cuda.runtime
+
+
+def current_blas_handle() -> int:
+    """The address by which cuBLAS knows this thread's work on the current GPU."""
+    found: int = library().cuda.device.get_cublas_handle()
+    return found
+
+
+def get_gencode_flags() -> str:
+    """What nvcc would be told to compile for the GPU at hand."""
+    kinds = [kind.removeprefix("sm_") for kind in get_arch_list()]
+    return " ".join(f"-gencode compute=compute_{kind},code=sm_{kind}" for kind in kinds)
 
 
 def get_arch_list() -> list[str]:

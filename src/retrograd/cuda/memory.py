@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import Any
 
 from retrograd.backends.base import BACKENDS
+from retrograd.core.places import warn
 from retrograd.cuda.devices import index_of, is_available, library
 
 
@@ -100,3 +101,69 @@ def empty_cache() -> None:
     """Gives memory that no array uses back to the system."""
     if is_available():
         BACKENDS.by_device["cuda"].empty_cache()
+
+
+def empty_host_cache() -> None:
+    """Gives locked memory of the CPU that no array uses back to the system."""
+    if is_available():
+        library().get_default_pinned_memory_pool().free_all_blocks()
+
+
+def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
+    """What `memory_stats` tells, as dicts in dicts: `["allocated_bytes"]["all"]["current"]`."""
+    found: dict[str, Any] = {}
+    for name, value in memory_stats(device).items():
+        *path, last = name.split(".")
+        place = found
+        for part in path:
+            place = place.setdefault(part, {})
+        place[last] = value
+    return found
+
+
+def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
+    """Lets this process take so much of a GPU's memory at most; one that wants more gets an OutOfMemoryError."""
+    cupy = library()
+    if not isinstance(fraction, float):
+        raise TypeError("Invalid type for fraction argument, must be `float`")
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+    with cupy.cuda.Device(index_of(device)):
+        cupy.get_default_memory_pool().set_limit(fraction=fraction)
+
+
+def get_per_process_memory_fraction(device: Any = None) -> float:
+    """How much of a GPU's memory this process may take: 1.0 unless somebody has said otherwise."""
+    cupy = library()
+    with cupy.cuda.Device(index_of(device)):
+        limit = cupy.get_default_memory_pool().get_limit()
+    return limit / mem_get_info(device)[1] if limit else 1.0
+
+
+def ipc_collect() -> None:
+    """Nothing but to ask for a GPU: no memory of one is shared between processes here."""
+    library()
+
+
+def memory_cached(device: Any = None) -> int:
+    """`memory_reserved`. Old."""
+    warn("torch.cuda.memory_cached has been renamed to torch.cuda.memory_reserved", FutureWarning)
+    return memory_reserved(device)
+
+
+def max_memory_cached(device: Any = None) -> int:
+    """`max_memory_reserved`. Old."""
+    warn("torch.cuda.max_memory_cached has been renamed to torch.cuda.max_memory_reserved", FutureWarning)
+    return memory_reserved(device)
+
+
+def reset_max_memory_allocated(device: Any = None) -> None:
+    """`reset_peak_memory_stats`. Old."""
+    warn("torch.cuda.reset_max_memory_allocated now calls torch.cuda.reset_peak_memory_stats", FutureWarning)
+    reset_peak_memory_stats(device)
+
+
+def reset_max_memory_cached(device: Any = None) -> None:
+    """`reset_peak_memory_stats`. Old."""
+    warn("torch.cuda.reset_max_memory_cached now calls torch.cuda.reset_peak_memory_stats", FutureWarning)
+    reset_peak_memory_stats(device)

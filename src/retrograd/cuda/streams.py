@@ -52,7 +52,7 @@ class Stream:
 
     def __init__(self, device: Any = None, priority: int = 0, *, _cupy_stream: Any = None) -> None:
         cupy = _needed("Stream")
-        self.device_index = index_of(device)
+        self.device_index: int = index_of(device)
         found = POOL.take(cupy, self.device_index, priority) if _cupy_stream is None else _cupy_stream
         self.cupy: Any = found
         self.priority = priority
@@ -92,6 +92,26 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"<retrograd.cuda.Stream device=cuda:{self.device_index} cuda_stream={self.cuda_stream:#x}>"
+
+
+class ExternalStream(Stream):
+    """A queue that another library has made, by its address; that library must keep it.
+
+    Args:
+        stream_ptr: its address.
+        device: its GPU, the current one by default.
+    """
+
+    def __init__(self, stream_ptr: int, device: Any = None) -> None:
+        cupy = _needed("ExternalStream")
+        index = index_of(device)
+        super().__init__(index, _cupy_stream=cupy.cuda.ExternalStream(stream_ptr, index))
+
+
+def get_stream_from_external(data_ptr: int, device: Any = None) -> ExternalStream:
+    """A queue that another library has made."""
+    library()
+    return ExternalStream(data_ptr, device)
 
 
 class Event:

@@ -40,7 +40,8 @@ def is_gloo_available() -> bool:
     return False
 
 
-is_ucc_available = is_xccl_available = is_gloo_available
+is_ucc_available = is_gloo_available
+is_xccl_available = is_gloo_available
 
 
 def is_torchelastic_launched() -> bool:

@@ -45,7 +45,7 @@ def chosen_backend(asked: str | None) -> str:
     names = [part.rpartition(":")[2] for part in str(asked).lower().split(",")]
     for name in names:
         if name not in Backend.backend_list:
-            raise ValueError(f"Unknown c10d backend type {name!r}. There are 'mpi' and 'nccl' here.")
+            raise AssertionError(f"Unknown backend type {name}. There are 'mpi' and 'nccl' here.")
     if "nccl" in names and not is_nccl_available():
         if len(names) > 1:
             return "mpi"

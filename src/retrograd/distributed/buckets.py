@@ -14,27 +14,36 @@ OTHER_BYTES = 25 << 20
 
 
 def plan_buckets(
-    params: Sequence[Tensor], limits: Sequence[int], key: Callable[[int], Hashable] | None = None
+    params: Sequence[Tensor],
+    limits: Sequence[int],
+    key: Callable[[int], Hashable] | None = None,
+    order: Sequence[int] | None = None,
 ) -> list[list[int]]:
     """Which parameters share a bucket, by position; the bucket whose gradients come first is the first.
 
-    Backward reaches the parameters of the last layers first, so they are taken from the last to the first. A bucket is
-    closed when it has as many bytes as its limit says; the last limit is that of all further buckets.
+    Backward reaches the parameters of the last layers first, so they are taken from the last to the first, unless it
+    is known better. A bucket is closed when it has as many bytes as its limit says; the last limit is that of all
+    further buckets.
 
     Args:
         params: the parameters in the order in which the forward uses them.
         limits: bytes of the first bucket, of the second, …
         key: parameters with different keys (besides dtype and device) never share a bucket.
+        order: the positions of all parameters in the order in which their gradients come.
 
     >>> import retrograd as rg
     >>> plan_buckets([rg.zeros(10), rg.zeros(10), rg.zeros(10), rg.zeros(1)], [1, 60])
     [[3], [2, 1], [0]]
+    >>> plan_buckets([rg.zeros(10), rg.zeros(10), rg.zeros(10), rg.zeros(1)], [1, 60], order=[0, 3, 1, 2])
+    [[0], [3, 1, 2]]
     """
+    order = range(len(params))[::-1] if order is None else order
+    turn = {position: i for i, position in enumerate(order)}
     closed: list[list[int]] = []
     open_buckets: dict[Hashable, list[int]] = {}
     sizes: dict[Hashable, int] = {}
     counts: dict[Hashable, int] = {}
-    for position in reversed(range(len(params))):
+    for position in order:
         param = params[position]
         kind = param.dtype, param.device, key and key(position)
         open_buckets.setdefault(kind, []).append(position)
@@ -43,7 +52,7 @@ def plan_buckets(
         if sizes[kind] >= limits[min(number, len(limits) - 1)]:
             closed.append(open_buckets.pop(kind))
             sizes[kind], counts[kind] = 0, number + 1
-    return sorted([*closed, *open_buckets.values()], key=min, reverse=True)
+    return sorted([*closed, *open_buckets.values()], key=lambda members: turn[members[-1]])
 
 
 class Bucket:
@@ -59,10 +68,10 @@ class Bucket:
     def __init__(self, index: int, members: list[int], params: Sequence[Tensor], extra: int = 0) -> None:
         self.index = index
         self.members = members
-        self.params = [params[position] for position in members]
-        self.length = sum(param.numel() for param in self.params)  # how many numbers the gradients are
+        self.params: list[Tensor] = [params[position] for position in members]
+        self.length: int = sum(param.numel() for param in self.params)  # how many numbers the gradients are
         self.extra = extra
-        self.missing = len(members)  # gradients of this backward that have not come yet
+        self.missing: int = len(members)  # gradients of this backward that have not come yet
         self.under_way: Any = None  # what to wait for
         self.memory: Tensor | None = None
         self.views: list[Tensor] = []

@@ -6,14 +6,17 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from retrograd.backends.base import backend_of
+import numpy as np
+
 from retrograd.core.places import Place, here
 from retrograd.core.tensor import Tensor
 from retrograd.distributed import debug, watch
 from retrograd.distributed.buffers import memory, write
 from retrograd.distributed.errors import DistBackendError
+from retrograd.distributed.gpu_marks import Mark
 from retrograd.distributed.groups import WORLD, ProcessGroup
 from retrograd.distributed.progress import Operation, Steps
+from retrograd.distributed.transport import Transport
 from retrograd.distributed.work import Work
 from retrograd.values import Array
 
@@ -34,16 +37,15 @@ class Call(Operation):
         super().__init__()
         self.group = group
         self.name = name
-        self.reads, self.writes = reads, writes
+        self.reads = reads
+        self.writes = writes
         self.place: Place = here()
         self.details = ""
         self.number = 0
-        self.timeout = group.timeout.total_seconds()
+        self.timeout: float = group.timeout.total_seconds()
         self.source: list[int] = []
-        self.on_device = group.transport.name == "nccl" and any(
-            backend_of(tensor.array).device_type == "cuda" for tensor in (*reads, *writes)
-        )
-        self.looks = watch.FIRST_LOOK  # seconds of waiting after which the other ranks are asked
+        self.mark: Mark | None = _mark(group.transport, reads, writes)
+        self.looks: float = watch.FIRST_LOOK  # seconds of waiting after which the other ranks are asked
 
     def described(self) -> str:
         """What it is, for messages."""
@@ -61,11 +63,26 @@ class Call(Operation):
         """Its steps, with the memory of the tensors taken when it is its turn, and written back in the end."""
         if debug.is_detailed() and self.number:
             yield from debug.compare(self)
-        reads = [memory(tensor, self.on_device) for tensor in self.reads]
-        writes = [memory(tensor, self.on_device) for tensor in self.writes]
+        steps = self._steps(act)
+        yield from steps if self.mark is None else self.group.transport.placed(steps, self.mark)
+
+    def _steps(self, act: Act) -> Steps:
+        on_device = self.mark is not None
+        reads = [memory(tensor, on_device) for tensor in self.reads]
+        writes = [memory(tensor, on_device) for tensor in self.writes]
         yield from act(reads, writes)
         for tensor, array in zip(self.writes, writes, strict=True):
             write(tensor, array)
+
+
+def _mark(transport: Transport, *groups: Sequence[Tensor]) -> Mark | None:
+    """What an operation on arrays of a GPU's waits for, if the transport takes them; None for arrays of the CPU's."""
+    arrays = [
+        tensor.array for tensors in groups for tensor in tensors if type(tensor.array) is not np.ndarray
+    ]
+    if not arrays or not all(transport.reaches(array) for array in arrays):
+        return None
+    return Mark(arrays[0].data.device_id)
 
 
 def call(
@@ -98,7 +115,8 @@ def start(made: Call, act: Act, alone: bool = False) -> Work:
         group.last = made
     made.steps = made.plan(act)
     work = Work(progress, made, _explained)
-    progress.start(made, None if alone or made.on_device else group.queue)
+    ordered = made.mark is not None and group.transport.keeps_order
+    progress.start(made, None if alone or ordered else group.queue)
     return work
 
 

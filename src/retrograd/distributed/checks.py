@@ -7,12 +7,11 @@ from typing import Any
 
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.tensor import Tensor
-from retrograd.distributed.groups import NON_MEMBER, ProcessGroup, default_group
-from retrograd.distributed.reduce_op import RedOpType, ReduceOp
+from retrograd.distributed.groups import ProcessGroup, default_group, ranks_of
+from retrograd.distributed.reduce_op import RedOpType, ReduceOp, supports_complex
 from retrograd.errors import OperandError
 
 _WHOLE = (RedOpType.BAND, RedOpType.BOR, RedOpType.BXOR)
-_COMPLEX = (RedOpType.SUM, RedOpType.AVG, RedOpType.PREMUL_SUM)
 
 
 def check_tensor(value: Any, name: str) -> None:
@@ -63,8 +62,9 @@ def check_reduction(what: str, op: Any, tensor: Tensor) -> RedOpType:
     if not isinstance(kind, RedOpType):
         raise OperandError(f"{what}(): incompatible function arguments: op is to be a ReduceOp, not {op!r}")
     dtype = tensor.dtype
-    if dtype.is_complex and kind not in _COMPLEX:
-        raise ValueError(f"{what} does not support {kind} on complex tensors")
+    if dtype.is_complex and not supports_complex(kind):
+        kind_of_error = ValueError if what == "all_reduce" else RuntimeError
+        raise kind_of_error(f"{what} does not support {kind} on complex tensors")
     if kind in _WHOLE and dtype.is_floating_point:
         raise RuntimeError(f"Cannot use ReduceOp.{kind.name} with non-integral dtype")
     if kind is RedOpType.AVG and not (dtype.is_floating_point or dtype.is_complex):
@@ -78,9 +78,7 @@ def place_of(
     group: ProcessGroup | int | None, rank: int | None, group_rank: int | None, default: int | None
 ) -> int:
     """The place in the group of a rank that was given as one of the world or as one of the group."""
-    found = default_group() if group is None else group
-    if isinstance(found, int):
-        raise ValueError("Invalid process group specified")
+    ranks = ranks_of(default_group() if group is None else group)
     if rank is not None and group_rank is not None:
         raise ValueError("Can't specify both group_rank and global_rank")
     if rank is None and group_rank is None:
@@ -88,14 +86,9 @@ def place_of(
             raise ValueError("Must specify global_rank or group_rank")
         return default
     if group_rank is None:
-        if rank not in found.ranks:
-            raise ValueError(f"Global rank {rank} is not part of group {found}")
-        return found.ranks.index(rank)
-    if not 0 <= group_rank < found.size():
-        raise ValueError(f"Group rank {group_rank} is not part of group {found}")
+        if rank not in ranks:
+            raise ValueError(f"Global rank {rank} is not part of group {group or default_group()}")
+        return ranks.index(rank)
+    if not 0 <= group_rank < len(ranks):
+        raise ValueError(f"Group rank {group_rank} is not part of group {group or default_group()}")
     return group_rank
-
-
-def is_outside(group: Any) -> bool:
-    """Whether this process is no member of a group."""
-    return isinstance(group, int) and group == NON_MEMBER

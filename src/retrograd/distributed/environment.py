@@ -8,14 +8,19 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-# (rank, number of ranks, rank on this machine) of Open MPI, of MPICH and its kin, and of Slurm. Slurm sets the second
-# one for what `srun` starts, and not for the batch script itself.
+# (rank, number of ranks, rank on this machine, ranks there) of Open MPI, of MPICH and its kin, and of Slurm. Slurm
+# sets the second one for what `srun` starts, and not for the batch script itself.
 _OF_MPI = (
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"),
-    ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"),
-    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"),
+    (
+        "OMPI_COMM_WORLD_RANK",
+        "OMPI_COMM_WORLD_SIZE",
+        "OMPI_COMM_WORLD_LOCAL_RANK",
+        "OMPI_COMM_WORLD_LOCAL_SIZE",
+    ),
+    ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"),
 )
-_OF_TORCHRUN = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
+_OF_TORCHRUN = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
 MISMATCH = (
     "this process was started as one of {size}, and the MPI library that mpi4py has loaded, {library}, knows of no "
     "other: `mpirun` belongs to another MPI. Start it by the `mpirun` of that library (`retrograd launch` finds it), "
@@ -34,13 +39,14 @@ class Seat(NamedTuple):
     size: int
     local_rank: int | None
     """Which one of those on its machine."""
+    local_size: int | None = None
+    """How many there are on its machine."""
 
 
-def _seat(names: tuple[str, str, str]) -> Seat | None:
-    rank, size, local = (os.environ.get(name, "") for name in names)
-    if not (rank.isdigit() and size.isdigit()):
-        return None
-    return Seat(int(rank), int(size), int(local) if local.isdigit() else None)
+def _seat(names: tuple[str, str, str, str]) -> Seat | None:
+    found = (os.environ.get(name, "") for name in names)
+    rank, size, *local = (int(each) if each.isdigit() else None for each in found)
+    return None if rank is None or size is None else Seat(rank, size, *local)
 
 
 def seat_of_mpi() -> Seat | None:

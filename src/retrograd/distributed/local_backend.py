@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from retrograd.distributed.gpu_marks import Mark
 from retrograd.distributed.progress import Steps
 from retrograd.distributed.reduce_op import RedOpType
 from retrograd.values import Array
@@ -15,10 +16,17 @@ class LocalBackend:
     rank = 0
     size = 1
     fixed_order = False
+    keeps_order = False
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.sent: list[tuple[int, Array]] = []
+
+    def reaches(self, array: Array) -> bool:
+        return False
+
+    def placed(self, steps: Steps, mark: Mark) -> Steps:
+        return steps
 
     def all_reduce(self, out: Array, kind: RedOpType) -> Steps:
         return iter(())

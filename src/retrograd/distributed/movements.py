@@ -9,8 +9,9 @@ from typing import Any
 from retrograd.core.tensor import Tensor
 from retrograd.distributed.calls import Act, call
 from retrograd.distributed.checks import check_dtypes, check_parts, check_tensor, check_tensors, place_of
-from retrograd.distributed.groups import member
+from retrograd.distributed.groups import ProcessGroup, member
 from retrograd.distributed.work import Work
+from retrograd.futures import Future
 from retrograd.values import Array
 
 
@@ -22,11 +23,11 @@ def broadcast(
     group_src: int | None = None,
 ) -> Work | None:
     """Gives the tensor of rank `src` to all ranks of a group."""
-    root = place_of(group, src, group_src, None)
     check_tensor(tensor, "tensor")
     found = member(group, "broadcast")
     if found is None:
         return None
+    root = place_of(found, src, group_src, None)
     transport = found.transport
     act: Act = lambda _, outs: transport.broadcast(outs[0], root)  # noqa: E731
     return call(found, "broadcast", act, (), [tensor], async_op, f"(from {found.ranks[root]})")
@@ -89,8 +90,11 @@ def all_gather_coalesced(
     input_tensor_list: Sequence[Tensor],
     group: Any = None,
     async_op: bool = False,
-) -> Work | None:
-    """`all_gather` of several tensors: `output_tensor_lists[i][k]` becomes the k-th tensor of rank i."""
+) -> Future[list[Tensor]] | None:
+    """`all_gather` of several tensors: `output_tensor_lists[i][k]` becomes the k-th tensor of rank i.
+
+    With `async_op` it returns the Future of its Work.
+    """
     check_tensors(input_tensor_list, "input_tensor_list")
     for each in output_tensor_lists:
         check_tensors(each, "output_tensor_lists")
@@ -106,7 +110,8 @@ def all_gather_coalesced(
             yield from transport.all_gather(outs[k::number], array)
 
     writes = [tensor for each in output_tensor_lists for tensor in each]
-    return call(found, "all_gather_coalesced", act, list(input_tensor_list), writes, async_op)
+    work = call(found, "all_gather_coalesced", act, list(input_tensor_list), writes, async_op)
+    return None if work is None else work.get_future()
 
 
 def gather(
@@ -118,20 +123,12 @@ def gather(
     group_dst: int | None = None,
 ) -> Work | None:
     """Gives the tensors of all ranks to rank `dst`, by default the first: `gather_list[i]` becomes that of rank i."""
-    check_tensor(tensor, "tensor")
-    found = member(group, "gather")
-    if found is None:
+    frame = _frame("gather", tensor, gather_list, group, dst, group_dst)
+    if frame is None:
         return None
-    root = place_of(group, dst, group_dst, 0)
-    outs = _list_of_root("gather_list", "destination", gather_list, found.rank() == root)
-    transport, details = found.transport, f"(to {found.ranks[root]})"
-    if outs is None:
-        act: Act = lambda ins, _: transport.gather(None, ins[0], root)  # noqa: E731
-        return call(found, "gather", act, [tensor], (), async_op, details)
-    check_dtypes(tensor, outs)
-    check_parts("gather", outs, found.size(), tensor)
-    act = lambda ins, outs: transport.gather(outs, ins[0], root)  # noqa: E731
-    return call(found, "gather", act, [tensor], outs, async_op, details)
+    found, root, listed = frame
+    act: Act = lambda ins, outs: found.transport.gather(outs or None, ins[0], root)  # noqa: E731
+    return call(found, "gather", act, [tensor], listed, async_op, f"(to {found.ranks[root]})")
 
 
 def scatter(
@@ -143,32 +140,34 @@ def scatter(
     group_src: int | None = None,
 ) -> Work | None:
     """Gives each rank its tensor of the list that rank `src`, by default the first, has."""
+    frame = _frame("scatter", tensor, scatter_list, group, src, group_src)
+    if frame is None:
+        return None
+    found, root, listed = frame
+    act: Act = lambda ins, outs: found.transport.scatter(outs[0], ins or None, root)  # noqa: E731
+    return call(found, "scatter", act, listed, [tensor], async_op, f"(from {found.ranks[root]})")
+
+
+def _frame(
+    what: str, tensor: Tensor, given: Any, group: Any, rank: int | None, group_rank: int | None
+) -> tuple[ProcessGroup, int, list[Tensor]] | None:
+    """The group, the root, and the list that the root gives and the others do not; None outside of the group."""
     check_tensor(tensor, "tensor")
-    found = member(group, "scatter")
+    found = member(group, what)
     if found is None:
         return None
-    root = place_of(group, src, group_src, 0)
-    parts = _list_of_root("scatter_list", "source", scatter_list, found.rank() == root)
-    transport, details = found.transport, f"(from {found.ranks[root]})"
-    if parts is None:
-        act: Act = lambda _, outs: transport.scatter(outs[0], None, root)  # noqa: E731
-        return call(found, "scatter", act, (), [tensor], async_op, details)
-    check_dtypes(tensor, parts)
-    check_parts("scatter", parts, found.size(), tensor)
-    act = lambda ins, outs: transport.scatter(outs[0], ins, root)  # noqa: E731
-    return call(found, "scatter", act, parts, [tensor], async_op, details)
-
-
-def _list_of_root(name: str, role: str, given: Sequence[Tensor] | None, is_root: bool) -> list[Tensor] | None:
-    """The list that one rank gives, and the others do not."""
-    if not is_root:
+    root = place_of(group, rank, group_rank, 0)
+    name, role = f"{what}_list", "destination" if what == "gather" else "source"
+    if found.rank() != root:
         if given:
             raise ValueError(f"Argument ``{name}`` must NOT be specified on non-{role} ranks.")
-        return None
+        return found, root, []
     if not given:
         raise ValueError(f"Argument ``{name}`` must be specified on {role} rank.")
     check_tensors(given, name)
-    return list(given)
+    check_dtypes(tensor, given)
+    check_parts(what, given, found.size(), tensor)
+    return found, root, list(given)
 
 
 def all_to_all(

@@ -69,9 +69,9 @@ class Requests:
     """Messages under way, those that are received with the number of bytes that they must have."""
 
     def __init__(self, received: Sequence[tuple[Any, int]], sent: Sequence[Any]) -> None:
-        self.sizes = [size for _, size in received]
-        self.requests = [request for request, _ in received] + list(sent)
-        self.statuses = [library().Status() for _ in self.requests]
+        self.sizes: list[int] = [size for _, size in received]
+        self.requests: list[Any] = [request for request, _ in received] + list(sent)
+        self.statuses: list[Any] = [library().Status() for _ in self.requests]
 
     def done(self) -> bool:
         """Whether all have arrived."""

@@ -4,29 +4,33 @@ Note [NCCL beside MPI]
 ~~~~~~~~~~~~~~~~~~~~~~
 NCCL only knows arrays on GPUs, and ranks must find each other before they can use it. So a group has both: MPI, or
 nothing if it has one rank, carries objects and tensors of the CPU's; NCCL carries tensors on GPUs. Its operations run
-on a stream of their own, in the order of the calls, behind whatever the calling thread has given its current stream to
-do; so they stand in no queue. A step waits for the event at the end of the operation, as others wait for messages.
+on a stream of their own, in the order of the calls, behind whatever the calling thread had given its current stream to
+do; so they stand in no queue. What belongs to an operation, copies of strided tensors too, goes to that stream at
+once (`placed`), and its one step waits for the event at the end, as others wait for messages.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+import platform
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
+from retrograd.distributed.errors import DistBackendError
+from retrograd.distributed.gpu_marks import Mark, cupy
 from retrograd.distributed.progress import Steps
 from retrograd.distributed.reduce_op import RedOpType
 from retrograd.distributed.transport import Transport
 from retrograd.values import Array
 
-# NCCL's numbers of dtypes, by NumPy's names; what it does not know is moved as what has the same bits.
-_DTYPES = {
+# NCCL's numbers of dtypes, by NumPy's names.
+_DTYPES: Final = {
     "int8": 0,
     "uint8": 1,
-    "bool": 1,
     "int32": 2,
     "uint32": 3,
     "int64": 4,
@@ -36,20 +40,17 @@ _DTYPES = {
     "float64": 8,
     "bfloat16": 9,
 }
-_KINDS = {
+_BYTE: Final = 1  # what is only moved is moved as bytes
+_KINDS: Final = {
     RedOpType.SUM: 0,
-    RedOpType.AVG: 0,
     RedOpType.PREMUL_SUM: 0,
     RedOpType.PRODUCT: 1,
     RedOpType.MAX: 2,
     RedOpType.MIN: 3,
+    RedOpType.AVG: 4,
 }
-_BOOLEAN = {RedOpType.SUM: RedOpType.MAX, RedOpType.PRODUCT: RedOpType.MIN}
-
-
-@cache
-def _cupy() -> Any:
-    return importlib.import_module("cupy")
+_BOOLEAN: Final = {RedOpType.SUM: RedOpType.MAX, RedOpType.PRODUCT: RedOpType.MIN}
+_NAME_BYTES: Final = 128  # of what NCCL calls a unique id
 
 
 @cache
@@ -60,36 +61,53 @@ def _nccl() -> Any:
 class NCCLBackend:
     """One group of ranks, each with a GPU."""
 
+    rank: int
+    size: int
+
     name = "nccl"
+    keeps_order = True
 
     def __init__(self, cpu: Transport, device: int) -> None:
         self.cpu = cpu
         self.rank, self.size = cpu.rank, cpu.size
-        self.fixed_order = cpu.fixed_order
+        self.fixed_order: bool = cpu.fixed_order
         self.device = device
         self._comm: Any = None
+        self._stream: Any = None
 
-    # -- what an operation needs -----------------------------------------------------------------------------------
+    # -- where operations run --------------------------------------------------------------------------------------
 
     def connect(self) -> Steps:
         """Has the ranks find each other: the first one's name of the group goes to all."""
-        name = np.zeros(128, np.int64)
+        yield from self._check_gpus()
+        name = np.zeros(_NAME_BYTES, np.uint8)
         if self.rank == 0:
-            name[:] = _nccl().get_unique_id()
+            name[:] = np.frombuffer(_nccl().get_unique_id(), np.uint8)
         yield from self.cpu.broadcast(name, 0)
-        with _cupy().cuda.Device(self.device):
-            self._comm = _nccl().NcclCommunicator(self.size, tuple(int(part) for part in name), self.rank)
-            self.stream = _cupy().cuda.Stream(non_blocking=True)
+        with cupy().cuda.Device(self.device):
+            self._comm = _nccl().NcclCommunicator(self.size, name.tobytes(), self.rank)
+            self._stream = cupy().cuda.Stream(non_blocking=True)
 
-    def _run(self, act: Callable[[Any, int], object]) -> Steps:
-        """Gives the group's stream something to do, behind the current one, and waits for the end of it."""
-        cupy = _cupy()
-        with cupy.cuda.Device(self.device):
-            self.stream.wait_event(cupy.cuda.get_current_stream().record())
-            with self.stream:
-                act(self._comm, self.stream.ptr)
-            end = self.stream.record()
-        yield _Event(end)
+    def _check_gpus(self) -> Steps:
+        """Refuses two ranks on one GPU, on all ranks: NCCL only says "invalid usage"."""
+        names: list[str] = []
+        yield from gpus_of_ranks(self.cpu, self.device, names)
+        for rank, gpu in enumerate(names):
+            if (other := names.index(gpu)) != rank:
+                raise DistBackendError(
+                    f"NCCL needs a GPU for each rank, and ranks {other} and {rank} of the group have the same one "
+                    f"({gpu}). Start fewer ranks, name another GPU by device_id, or use the backend 'mpi'."
+                )
+
+    def reaches(self, array: Array) -> bool:
+        return backend_of(array).device_type == "cuda"
+
+    def placed(self, steps: Steps, mark: Mark) -> Steps:
+        with cupy().cuda.Device(self.device), self._stream:
+            self._stream.wait_event(mark.event)
+            for _ in steps:
+                raise AssertionError("an operation of NCCL's only gives its stream something to do")
+        yield Mark(self.device, self._stream)
 
     # -- reductions ------------------------------------------------------------------------------------------------
 
@@ -97,94 +115,69 @@ class NCCLBackend:
         if isinstance(out, np.ndarray):
             return self.cpu.all_reduce(out, kind)
         to, how = _numbers(out), _kind(kind, out)
-
-        def act(comm: Any, stream: int) -> None:
-            comm.allReduce(to.data.ptr, to.data.ptr, to.size, _dtype(to), how, stream)
-            self._finish(to, kind)
-
-        return self._run(act)
-
-    def _finish(self, out: Array, kind: RedOpType) -> None:
-        """Makes a mean of a sum."""
-        if kind is RedOpType.AVG:
-            out /= self.size
+        self._comm.allReduce(to.data.ptr, to.data.ptr, to.size, _dtype(to), how, self._stream.ptr)
+        return iter(())
 
     def reduce(self, out: Array, root: int, kind: RedOpType) -> Steps:
         if isinstance(out, np.ndarray):
             return self.cpu.reduce(out, root, kind)
         to, how = _numbers(out), _kind(kind, out)
-
-        def act(comm: Any, stream: int) -> None:
-            comm.reduce(to.data.ptr, to.data.ptr, to.size, _dtype(to), how, root, stream)
-            if self.rank == root:
-                self._finish(to, kind)
-
-        return self._run(act)
+        self._comm.reduce(to.data.ptr, to.data.ptr, to.size, _dtype(to), how, root, self._stream.ptr)
+        return iter(())
 
     def reduce_scatter(self, out: Array, parts: Sequence[Array], kind: RedOpType) -> Steps:
         if isinstance(out, np.ndarray):
             return self.cpu.reduce_scatter(out, parts, kind)
         to, how = _numbers(out), _kind(kind, out)
-
-        def act(comm: Any, stream: int) -> None:
-            whole = _cupy().concatenate([_numbers(part) for part in parts])
-            comm.reduceScatter(whole.data.ptr, to.data.ptr, to.size, _dtype(to), how, stream)
-            self._finish(to, kind)
-
-        return self._run(act)
+        whole = cupy().concatenate([_bytes(part) for part in parts])
+        self._comm.reduceScatter(whole.data.ptr, to.data.ptr, to.size, _dtype(to), how, self._stream.ptr)
+        return iter(())
 
     # -- the same numbers elsewhere --------------------------------------------------------------------------------
 
     def broadcast(self, out: Array, root: int) -> Steps:
         if isinstance(out, np.ndarray):
             return self.cpu.broadcast(out, root)
-        to = _bytes(out)
-        return self._run(lambda comm, stream: comm.bcast(to.data.ptr, to.size, 1, root, stream))
+        self._comm.bcast(out.data.ptr, out.nbytes, _BYTE, root, self._stream.ptr)
+        return iter(())
 
     def all_gather_into(self, out: Array, array: Array) -> Steps:
         if isinstance(out, np.ndarray):
             return self.cpu.all_gather_into(out, array)
-        to, given = _bytes(out), _bytes(array)
-        return self._run(
-            lambda comm, stream: comm.allGather(given.data.ptr, to.data.ptr, given.size, 1, stream)
-        )
+        self._comm.allGather(array.data.ptr, out.data.ptr, array.nbytes, _BYTE, self._stream.ptr)
+        return iter(())
 
     def all_gather(self, outs: Sequence[Array], array: Array) -> Steps:
         if isinstance(array, np.ndarray):
             return self.cpu.all_gather(outs, array)
-        return self._exchange([array] * self.size, outs)
+        return self.exchange(enumerate([array] * self.size), enumerate(outs))
 
     def gather(self, outs: Sequence[Array] | None, array: Array, root: int) -> Steps:
         if isinstance(array, np.ndarray):
             return self.cpu.gather(outs, array, root)
-        sent = [array if i == root else None for i in range(self.size)]
-        return self._exchange(sent, outs or [None] * self.size)
+        return self.exchange([(root, array)], enumerate(outs or ()))
 
     def scatter(self, out: Array, parts: Sequence[Array] | None, root: int) -> Steps:
         if isinstance(out, np.ndarray):
             return self.cpu.scatter(out, parts, root)
-        received = [out if i == root else None for i in range(self.size)]
-        return self._exchange(parts or [None] * self.size, received)
+        return self.exchange(enumerate(parts or ()), [(root, out)])
 
     def all_to_all(self, outs: Sequence[Array], parts: Sequence[Array]) -> Steps:
         if isinstance(parts[0], np.ndarray):
             return self.cpu.all_to_all(outs, parts)
-        return self._exchange(parts, outs)
+        return self.exchange(enumerate(parts), enumerate(outs))
 
-    def _exchange(self, outgoing: Sequence[Array | None], incoming: Sequence[Array | None]) -> Steps:
-        """Sends `outgoing[i]` to rank i and receives `incoming[i]` from it, this rank itself included."""
-
-        def act(comm: Any, stream: int) -> None:
-            _nccl().groupStart()
-            for i, part in enumerate(outgoing):
-                if part is not None:
-                    comm.send(part.data.ptr, part.nbytes, 1, i, stream)
-            for i, part in enumerate(incoming):
-                if part is not None:
-                    comm.recv(part.data.ptr, part.nbytes, 1, i, stream)
+    def exchange(self, sent: Iterable[tuple[int, Array]], received: Iterable[tuple[int, Array]]) -> Steps:
+        """Sends arrays to ranks and receives some from ranks, this one included; no message waits for another."""
+        _nccl().groupStart()
+        try:
+            for peer, part in sent:
+                self._comm.send(part.data.ptr, part.nbytes, _BYTE, peer, self._stream.ptr)
+            for peer, part in received:
+                self._comm.recv(part.data.ptr, part.nbytes, _BYTE, peer, self._stream.ptr)
+        finally:
             _nccl().groupEnd()
-
-        return self._run(act)
+        return iter(())
 
     def barrier(self) -> Steps:
         return self.cpu.barrier()
@@ -194,7 +187,7 @@ class NCCLBackend:
     def send(self, array: Array, peer: int, tag: int) -> Steps:
         if isinstance(array, np.ndarray):
             return self.cpu.send(array, peer, tag)
-        return self._run(lambda comm, stream: comm.send(array.data.ptr, array.nbytes, 1, peer, stream))
+        return self.exchange([(peer, array)], ())
 
     def receive(self, out: Array, peer: int | None, tag: int, source: list[int]) -> Steps:
         if isinstance(out, np.ndarray):
@@ -202,7 +195,7 @@ class NCCLBackend:
         if peer is None:
             raise RuntimeError("NCCL receives from a rank that is named: give recv() its source")
         source.append(peer)
-        return self._run(lambda comm, stream: comm.recv(out.data.ptr, out.nbytes, 1, peer, stream))
+        return self.exchange((), [(peer, out)])
 
     # -- groups ----------------------------------------------------------------------------------------------------
 
@@ -212,18 +205,19 @@ class NCCLBackend:
     def free(self) -> None:
         if self._comm is not None:
             self._comm.destroy()
+            self._comm = None
         self.cpu.free()
 
 
-class _Event:
-    """The end of an operation on a stream."""
-
-    def __init__(self, event: Any) -> None:
-        self.event = event
-
-    def done(self) -> bool:
-        """Whether it has come."""
-        return bool(self.event.done)
+def gpus_of_ranks(cpu: Transport, device: int, found: list[str]) -> Steps:
+    """Appends to `found` the GPU of each rank of a group: its address on the bus of its machine, and the machine."""
+    width = 256
+    own = f"{cupy().cuda.runtime.deviceGetPCIBusId(device)} of {platform.node()}".encode()[:width].ljust(
+        width
+    )
+    out = np.empty(width * cpu.size, np.uint8)
+    yield from cpu.all_gather_into(out, np.frombuffer(bytearray(own), np.uint8))
+    found += [bytes(row).decode(errors="replace").strip() for row in out.reshape(-1, width)]
 
 
 def _numbers(array: Array) -> Array:

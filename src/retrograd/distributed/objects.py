@@ -9,7 +9,7 @@ import numpy as np
 
 from retrograd.distributed.calls import Call, call, start
 from retrograd.distributed.checks import place_of
-from retrograd.distributed.groups import ProcessGroup, member
+from retrograd.distributed.groups import ProcessGroup, check_inside, member
 from retrograd.values import Array
 
 
@@ -147,10 +147,10 @@ def send_object_list(
     use_batch: bool = False,
 ) -> None:
     """Sends the objects of a list to rank `dst`."""
+    check_inside(group)
     peer = place_of(group, dst, group_dst, None)
     found = member(group, "send_object_list")
-    if found is None:
-        return
+    assert found is not None
     if found.rank() == peer:
         raise ValueError(
             "Invalid destination rank: destination rank should not be the same as the rank of the current process."
@@ -173,11 +173,11 @@ def recv_object_list(
     use_batch: bool = False,
 ) -> int:
     """Receives the objects of a list from rank `src`, or from whoever sends some; returns the rank that has."""
+    check_inside(group)
     anyone = src is None and group_src is None
     peer = None if anyone else place_of(group, src, group_src, None)
     found = member(group, "recv_object_list")
-    if found is None:
-        return -1
+    assert found is not None
     transport, source, data = found.transport, list[int](), list[Array]()
 
     def act(_: Any, __: Any) -> Any:

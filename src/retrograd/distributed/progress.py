@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 SPIN = 2e-4  # seconds for which a waiting thread only yields the processor
+EAGER = 1e-4  # seconds for which it keeps the processor, where there is one for each rank
 NAPS = (
     1e-6,
     5e-4,
@@ -47,6 +48,8 @@ Queue = deque["Operation"]
 
 class Operation:
     """An operation under way."""
+
+    over: bool
 
     def __init__(self) -> None:
         self.steps: Steps = iter(())
@@ -71,11 +74,14 @@ class Operation:
 class Progress:
     """Everything that is under way in this process. See Note [Who calls MPI]."""
 
+    owner: int
+
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock: Any = threading.Lock()
         self.queues: list[Queue] = []  # those with something under way
         self.watch: Callable[[Operation | None, float], None] | None = None
         self.owner = os.getpid()
+        self.eager: float = 0.0  # EAGER where each rank of this machine has a processor of its own
         self._wake = threading.Condition(threading.Lock())
         self._waiting = 0  # threads that poll, so that the helper need not
         self._helper: threading.Thread | None = None
@@ -129,10 +135,11 @@ class Progress:
                 if now - looked > IDLE:
                     looked = now
                     self._look(operation, now - begun)
-                if now - begun < SPIN:
+                waited = now - begun
+                if waited > max(SPIN, self.eager):
+                    time.sleep(min(max(waited / 100, NAPS[0]), NAPS[1]))
+                elif waited > self.eager:
                     yield_processor()
-                else:
-                    time.sleep(min(max((now - begun) / 100, NAPS[0]), NAPS[1]))
         finally:
             self._waiting -= 1
 

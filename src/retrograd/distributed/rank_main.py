@@ -19,6 +19,8 @@ from typing import NoReturn
 from retrograd.distributed.environment import seat_of_mpi
 from retrograd.distributed.groups import WORLD
 
+LOCAL_RANK = "--local-rank="
+"""An argument behind which each rank writes its number on its machine."""
 _PATIENCE = 15  # seconds in which the others must come to MPI, for this rank to end them
 
 
@@ -26,8 +28,9 @@ def main() -> None:
     """Runs the script, or the module after `-m`, that the command line names."""
     arguments = sys.argv[1:]
     as_module = arguments[0] == "-m"
-    sys.argv = arguments[1:] if as_module else arguments
     _set_variables()
+    local_rank = os.environ.get("LOCAL_RANK", "0")
+    sys.argv = [each + local_rank if each == LOCAL_RANK else each for each in arguments[as_module:]]
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(
             line_buffering=True, write_through=False
@@ -55,7 +58,14 @@ def _set_variables() -> None:
     seat = seat_of_mpi()
     if seat is None:
         return
-    values = {"RANK": seat.rank, "WORLD_SIZE": seat.size, "LOCAL_RANK": seat.local_rank}
+    values = {
+        "RANK": seat.rank,
+        "WORLD_SIZE": seat.size,
+        "LOCAL_RANK": seat.local_rank,
+        "LOCAL_WORLD_SIZE": seat.local_size,
+    }
+    if "ROLE_NAME" in os.environ:  # torchrun's, of which there is one
+        values |= {"ROLE_RANK": seat.rank, "ROLE_WORLD_SIZE": seat.size}
     for name, value in values.items():
         if value is not None:
             os.environ[name] = str(value)

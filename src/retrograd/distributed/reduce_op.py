@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.values import Array
 
 
@@ -65,30 +67,47 @@ def premul_sum(factor: Any) -> ReduceOp:
     return ReduceOp(RedOpType.PREMUL_SUM, factor)
 
 
-COMBINE: dict[RedOpType, Any] = {
-    RedOpType.SUM: np.add,
-    RedOpType.AVG: np.add,
-    RedOpType.PREMUL_SUM: np.add,
-    RedOpType.PRODUCT: np.multiply,
-    RedOpType.MIN: np.minimum,
-    RedOpType.MAX: np.maximum,
-    RedOpType.BAND: np.bitwise_and,
-    RedOpType.BOR: np.bitwise_or,
-    RedOpType.BXOR: np.bitwise_xor,
+def supports_complex(op: Any) -> bool:
+    """Whether a reduction is defined for complex numbers, which have no order.
+
+    >>> supports_complex(ReduceOp.AVG), supports_complex(ReduceOp.MAX)
+    (True, False)
+    """
+    return (op.op if isinstance(op, ReduceOp) else op) in _COMPLEX
+
+
+_COMPLEX = (RedOpType.SUM, RedOpType.AVG, RedOpType.PREMUL_SUM)
+
+# Names of the array library's functions.
+COMBINE: dict[RedOpType, str] = {
+    RedOpType.SUM: "add",
+    RedOpType.AVG: "add",
+    RedOpType.PREMUL_SUM: "add",
+    RedOpType.PRODUCT: "multiply",
+    RedOpType.MIN: "minimum",
+    RedOpType.MAX: "maximum",
+    RedOpType.BAND: "bitwise_and",
+    RedOpType.BOR: "bitwise_or",
+    RedOpType.BXOR: "bitwise_xor",
 }
 _HALVES = ("float16", "bfloat16")
 
 
-def combined(parts: list[Array], kind: RedOpType) -> Array:
-    """What the parts of all ranks come to, in the order of the ranks. Halves are added as float32 and rounded once."""
-    dtype = parts[0].dtype
-    wide = np.dtype("float32") if dtype.name in _HALVES else dtype
-    total = parts[0].astype(wide, copy=True)
-    for part in parts[1:]:
-        COMBINE[kind](total, part.astype(wide, copy=False), out=total)
+def combine(parts: Sequence[Array], kind: RedOpType, out: Array, scratch: Array) -> None:
+    """Writes into `out` what the parts of all ranks come to, in the order of the ranks.
+
+    `scratch` is one of the first two parts, and is overwritten. Halves are added as float32 and rounded once.
+    """
+    if out.dtype.name in _HALVES:
+        wide = [part.astype(np.float32) for part in parts]
+        combine(wide, kind, wide[0], wide[0])
+        out[...] = wide[0]
+        return
+    total, function = parts[0], getattr(backend_of(out), COMBINE[kind])
+    for i, part in enumerate(parts[1:], 2):
+        total = function(total, part, out=out if i == len(parts) else scratch)
     if kind is RedOpType.AVG:
-        divide(total, len(parts))
-    return total.astype(dtype, copy=False)
+        divide(out, len(parts))
 
 
 def divide(total: Array, count: int) -> None:

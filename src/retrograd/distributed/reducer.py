@@ -6,7 +6,9 @@ Ranks wait for each other for ever if they begin collectives in different orders
 therefore decide which collective comes next: not which gradients arrive, nor in what order, nor whether a parameter is
 used at all.
 
-- The buckets are planned at construction from what all ranks have been found to agree on: the list of parameters.
+- The buckets are planned at construction from what all ranks have been found to agree on: the list of parameters. After
+  the first backward that is reduced they are planned once more, in the order in which the gradients of the first rank
+  have come, of which it tells the others: a graph need not use parameters in the order in which a module lists them.
 - Each backward that is reduced reduces each bucket exactly once, in the order of their numbers. A bucket that is
   complete waits for those before it.
 - What is not complete when the backward ends (the graph does not contain some parameter) goes with what there is: the
@@ -40,11 +42,14 @@ import numpy as np
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.distributed.buckets import Bucket, GradBucket, plan_buckets
-from retrograd.distributed.reductions import all_reduce
+from retrograd.distributed.groups import WORLD
+from retrograd.distributed.movements import broadcast
+from retrograd.distributed.reductions import all_reduce, start_all_reduce
 from retrograd.engine.task import GraphTask
 from retrograd.futures import Future
 from retrograd.ops.elementwise.arithmetic import mul
 from retrograd.ops.tensor.data import from_numpy
+from retrograd.values import Array
 
 _NUMBERS = count()  # of reducers, in the order in which they are made
 CommHook = Callable[[Any, GradBucket], "Future[Tensor]"]
@@ -62,6 +67,10 @@ class Reducer:
             `expected` was set, and those that `watch` sees.
     """
 
+    expected: bool
+    next: int
+    arrived: bytearray
+
     def __init__(
         self,
         params: Sequence[Tensor],
@@ -70,10 +79,10 @@ class Reducer:
         as_views: bool = False,
         always: bool = False,
     ) -> None:
-        self.number = next(_NUMBERS)
-        self.params = list(params)
+        self.number: int = next(_NUMBERS)
+        self.params: list[Tensor] = list(params)
         self.group = group
-        self.divisor = group.size()
+        self.divisor: Any = group.size()
         self.as_views = as_views
         self.always = always
         self.expected = always
@@ -82,18 +91,26 @@ class Reducer:
         self.task: GraphTask | None = None  # the backward that is being reduced
         self.next = 0  # the bucket that goes next
         number = len(self.params)
-        self.used = np.zeros(number, np.uint8)  # by this rank, since gradients were reduced last
-        self.late = np.zeros(number, np.uint8)
+        self.used: Array = np.zeros(number, np.uint8)  # by this rank, since gradients were reduced last
+        self.late: Array = np.zeros(number, np.uint8)
         self.arrived = bytearray(number)
         self.kept: dict[int, Tensor] = {}  # gradients in buckets that may turn out to be unused
         self.times: dict[str, Any] = {}
-        self.buckets = self.plan(limits)
-        self.bucket_of = {position: bucket for bucket in self.buckets for position in bucket.members}
+        self.limits = limits
+        self.order: list[int] | None = []  # in which gradients come; None when the buckets follow it
+        self._set_buckets(None)
         self._follow()
 
-    def plan(self, limits: Sequence[int]) -> list[Bucket]:
+    def _set_buckets(self, order: Sequence[int] | None) -> None:
+        """Plans the buckets, for gradients that come in an order."""
+        self.buckets: list[Bucket] = self.plan(order)
+        self.bucket_of: dict[int, Bucket] = {
+            position: bucket for bucket in self.buckets for position in bucket.members
+        }
+
+    def plan(self, order: Sequence[int] | None) -> list[Bucket]:
         """The buckets; the last one has room for the flags."""
-        planned = plan_buckets(self.params, limits)
+        planned = plan_buckets(self.params, self.limits, order=order)
         flags = [0] * (len(planned) - 1) + [2 * len(self.params)]
         return [Bucket(i, members, self.params, flags[i]) for i, members in enumerate(planned)]
 
@@ -104,7 +121,7 @@ class Reducer:
             param.register_post_accumulate_grad_hook(_GradientHook(own, position))
             for position, param in enumerate(self.params)
         ]
-        self.stop = weakref.finalize(self, _remove, handles)
+        self.stop: Any = weakref.finalize(self, _remove, handles)
 
     # -- which backwards are reduced -------------------------------------------------------------------------------
 
@@ -153,6 +170,7 @@ class Reducer:
         """Forgets a backward that ended with an error."""
         launched = [bucket for bucket in self.buckets[: self.next] if bucket.under_way is not None]
         self._reset()
+        self.order = None if self.order is None else []
         for bucket in launched:
             bucket.under_way.wait()
 
@@ -170,10 +188,16 @@ class Reducer:
             return
         self.arrived[position] = 1
         bucket.missing -= 1
+        if self.order is not None:
+            self.order.append(position)
         self.times["last gradient"] = time.perf_counter()
-        if not bucket.missing:
-            while self.next < len(self.buckets) - 1 and not self.buckets[self.next].missing:
-                self._launch(self.buckets[self.next])
+        if bucket.missing:
+            if self.next:  # this thread is at hand, and the helper thread would have to wait for it
+                WORLD.progress.poll()
+            return
+        while self.next < len(self.buckets) - 1 and not self.buckets[self.next].missing:
+            self._launch(self.buckets[self.next])
+            WORLD.progress.help()
 
     def _arrive_again(self, position: int, bucket: Bucket) -> None:
         """Another part of a gradient has come, from a backward inside this one."""
@@ -204,7 +228,7 @@ class Reducer:
             if grad is None:
                 view.zero_()
             elif grad is not view:
-                mul(grad, scale, out=view)
+                _write(view, grad, scale)
             else:
                 if not self.used[position]:
                     self.kept[position] = view.clone()
@@ -214,7 +238,7 @@ class Reducer:
     def _send(self, bucket: Bucket) -> Any:
         """Begins the reduction of a bucket; returns what can be waited for."""
         if self.hook is None:
-            return all_reduce(bucket.allocate(), group=self.group, async_op=True)
+            return start_all_reduce(bucket.allocate(), self.group)
         future = self.hook(self.hook_state, GradBucket(bucket, bucket is self.buckets[-1], self.group))
         if not isinstance(future, Future):
             raise TypeError(
@@ -243,8 +267,26 @@ class Reducer:
             self._store(bucket, used)
         self.times["reduced"] = time.perf_counter()
         self._reset()
+        if self.order is not None:
+            self._plan_again()
         self.used[:] = 0
         self.expected = self.always
+
+    def _plan_again(self) -> None:
+        """Has the buckets follow the order in which gradients have come on the first rank."""
+        came, self.order = self.order or [], None
+        if len(self.buckets) == 1:
+            return
+        rest = set(range(len(self.params))) - set(came)
+        order = from_numpy(np.array([*came, *sorted(rest, reverse=True)])).to(self.params[0].device)
+        broadcast(order, group=self.group, group_src=0)
+        self._set_buckets(order.tolist())
+        for bucket in self.buckets if self.as_views else ():
+            bucket.allocate()
+            for param, view in zip(bucket.params, bucket.views, strict=True):
+                if param.grad is not None:
+                    view.copy_(param.grad)
+                    param.grad = view
 
     def _wait(self, bucket: Bucket) -> None:
         """Waits for a bucket; what a hook made of it takes the place of what was in it."""
@@ -282,7 +324,7 @@ class Reducer:
             view = bucket.views[bucket.members.index(position)]
             whole = view.clone()
             grad = self.params[position].grad
-            whole.zero_() if grad is None else mul(grad, 1.0 / self.divisor, out=whole)
+            whole.zero_() if grad is None else _write(whole, grad, 1.0 / self.divisor)
             under_way.append((view, whole, all_reduce(whole, group=self.group, async_op=True)))
         for view, whole, work in under_way:
             work.wait()
@@ -374,6 +416,14 @@ class _OutputHook:
         # What autograd.grad computes is the caller's own, and no .grad of anybody.
         if reducer is not None and task is not None and not task.captured and not reducer.covers(task):
             reducer.begin(task)
+
+
+def _write(target: Tensor, grad: Tensor, scale: float) -> None:
+    """Writes a multiple of a gradient into a bucket: on the CPU without the detour over an operation."""
+    if type(grad.array) is np.ndarray and type(target.array) is np.ndarray:
+        np.multiply(grad.array, scale, out=target.array)
+    else:
+        mul(grad, scale, out=target)
 
 
 def _remove(handles: Sequence[Any]) -> None:

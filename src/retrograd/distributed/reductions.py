@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from retrograd.backends.base import backend_of
 from retrograd.core.tensor import Tensor
-from retrograd.distributed.calls import Act, call
+from retrograd.distributed.calls import Act, Call, call, start
 from retrograd.distributed.checks import (
     check_dtypes,
     check_parts,
@@ -17,9 +16,11 @@ from retrograd.distributed.checks import (
     check_tensors,
     place_of,
 )
-from retrograd.distributed.groups import member
+from retrograd.distributed.groups import ProcessGroup, member
 from retrograd.distributed.reduce_op import RedOpType, ReduceOp
 from retrograd.distributed.work import Work
+from retrograd.futures import Future
+from retrograd.ops.elementwise.complex_numbers import view_as_real
 from retrograd.values import Array
 
 
@@ -46,35 +47,49 @@ def all_reduce(
     return call(found, "all_reduce", act, (), [tensor], async_op, f"({kind.name})")
 
 
+def start_all_reduce(tensor: Tensor, group: ProcessGroup) -> Work:
+    """Begins the sum of a tensor over a group. It goes on when somebody polls, or the helper thread is woken."""
+    act: Act = lambda _, outs: group.transport.all_reduce(outs[0], RedOpType.SUM)  # noqa: E731
+    made = Call(group, "all_reduce", (), [tensor])
+    made.details = "(SUM)"
+    return start(made, act)
+
+
 def _scaled(array: Array, op: Any) -> Array:
     """An array that was multiplied by the factor of PREMUL_SUM, in its memory."""
     if isinstance(op, ReduceOp) and op.op is RedOpType.PREMUL_SUM:
         factor = op.factor.item() if isinstance(op.factor, Tensor) else op.factor
-        np.multiply(array, factor, out=array, casting="unsafe")
+        array[...] = array * factor
     return array
 
 
 def all_reduce_coalesced(
     tensors: Tensor | Sequence[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
-) -> Work | None:
-    """`all_reduce` of several tensors of one dtype, with the messages of one."""
+) -> Future[list[Tensor]] | None:
+    """`all_reduce` of several tensors of one dtype, with the messages of one; complex numbers count as pairs.
+
+    With `async_op` it returns the Future of its Work.
+    """
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     check_tensors(tensors, "tensors")
-    check_dtypes(tensors)
     found = member(group, "all_reduce_coalesced")
     if found is None or not tensors:
         return None
-    kind = check_reduction("all_reduce", op, tensors[0])
+    for tensor in tensors:
+        kind = check_reduction("all_reduce", op, tensor)
+    pairs = [view_as_real(tensor.detach()) if tensor.is_complex() else tensor for tensor in tensors]
+    check_dtypes(pairs)
 
     def act(_: list[Array], outs: list[Array]) -> Any:
-        joined = np.concatenate(outs)
+        joined = backend_of(outs[0]).concatenate(outs)
         yield from found.transport.all_reduce(_scaled(joined, op), kind)
         at = 0
         for out in outs:
             out[...] = joined[at : at + out.size]
             at += out.size
 
-    return call(found, "all_reduce_coalesced", act, (), tensors, async_op, f"({kind.name})")
+    work = call(found, "all_reduce_coalesced", act, (), pairs, async_op, f"({kind.name})")
+    return None if work is None else work.get_future().then(lambda _: tensors)
 
 
 def reduce(

@@ -18,8 +18,10 @@ import socket
 import subprocess
 import sys
 import time
+import uuid
 from typing import Any
 
+STARTED: list[Any] = []  # the process that answers, if this is the first rank
 _MAXES = "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=4096"
 
 
@@ -28,9 +30,21 @@ def join(rank: int, size: int, address: str, port: int, seconds: float) -> None:
     if rank == 0:
         command = [sys.executable, "-I", __file__, str(port), str(size)]
         nothing = subprocess.DEVNULL  # it must not keep open what rank 0 was given to write to
-        subprocess.Popen(command, start_new_session=True, stdin=nothing, stdout=nothing, stderr=nothing)  # noqa: S603
+        STARTED.append(
+            subprocess.Popen(command, start_new_session=True, stdin=nothing, stdout=nothing, stderr=nothing)  # noqa: S603
+        )
     _wait_for(address, port, seconds)
     os.environ.update(PMI_PORT=f"{address}:{port}", PMI_ID=str(rank), PMI_RANK=str(rank), PMI_SIZE=str(size))
+
+
+def leave() -> None:
+    """Takes back what `join` has done, where MPI could not be loaded."""
+    for name in ("PMI_PORT", "PMI_ID", "PMI_RANK", "PMI_SIZE"):
+        os.environ.pop(name, None)
+    while STARTED:
+        process = STARTED.pop()
+        process.kill()
+        process.wait()
 
 
 def _wait_for(address: str, port: int, seconds: float) -> None:
@@ -57,9 +71,12 @@ class Registry:
 
     def __init__(self, size: int) -> None:
         self.size = size
+        # MPICH makes the name of the memory that ranks share of this one. What a job that was killed has left there, or
+        # another one is using, must not be found.
+        self.job: str = f"ranks-{uuid.uuid4().hex}"
         self.values: dict[str, str] = {}
         self.waiting: list[Any] = []  # connections in the barrier
-        self.ended = 0
+        self.ended: int = 0
 
     def answer(self, request: dict[str, str], connection: Any) -> list[str]:
         """The lines to send back for one that has come."""
@@ -103,7 +120,7 @@ class Registry:
             "init": "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=1",
             "get_maxes": _MAXES,
             "get_appnum": "cmd=appnum rc=0 appnum=0",
-            "get_my_kvsname": "cmd=my_kvsname rc=0 kvsname=ranks",
+            "get_my_kvsname": f"cmd=my_kvsname rc=0 kvsname={self.job}",
             "get_universe_size": f"cmd=universe_size rc=0 size={self.size}",
             "finalize": "cmd=finalize_ack rc=0",
         }.get(command, f"cmd={command} rc=-1 msg=unknown")

@@ -17,6 +17,7 @@ from retrograd.distributed.reducer import Reducer
 from retrograd.distributed.reductions import all_reduce, reduce
 from retrograd.engine.task import GraphTask
 from retrograd.ops.tensor.data import from_numpy
+from retrograd.values import Array
 
 
 def share_out(sizes: Sequence[int], loads: list[int]) -> list[int]:
@@ -59,14 +60,14 @@ class ShardingReducer(Reducer):
         limits: Sequence[int],
         announce: Callable[[], Any],
     ) -> None:
-        self.owners = list(owners)
+        self.owners: list[int] = list(owners)
         self.announce = announce
         self.stored: dict[int, Tensor] = {}  # gradients that are means already
-        self.flags = np.zeros(0, np.uint8)
+        self.flags: Array = np.zeros(0, np.uint8)
         super().__init__(params, group, limits, always=True)
 
-    def plan(self, limits: Sequence[int]) -> list[Bucket]:
-        planned = plan_buckets(self.params, limits, self.owners.__getitem__)
+    def plan(self, order: Sequence[int] | None) -> list[Bucket]:
+        planned = plan_buckets(self.params, self.limits, self.owners.__getitem__, order)
         return [Bucket(i, members, self.params) for i, members in enumerate(planned)]
 
     def is_own(self, bucket: Bucket) -> bool:

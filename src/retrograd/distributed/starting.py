@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import socket
 import time
 from collections.abc import Sequence
 from datetime import timedelta
@@ -15,10 +16,19 @@ from retrograd.distributed.backend_names import chosen_backend
 from retrograd.distributed.calls import call
 from retrograd.distributed.environment import MISMATCH, NO_JOINING, Seat, seat_of_mpi, seat_of_torchrun
 from retrograd.distributed.errors import DistBackendError
-from retrograd.distributed.groups import NON_MEMBER, WORLD, ProcessGroup, default_group, default_pg_timeout
+from retrograd.distributed.groups import (
+    NON_MEMBER,
+    WORLD,
+    ProcessGroup,
+    default_group,
+    default_pg_timeout,
+    rank_not_in_group,
+)
 from retrograd.distributed.local_backend import LocalBackend
 from retrograd.distributed.mpi_backend import MPIBackend
-from retrograd.distributed.nccl_backend import NCCLBackend
+from retrograd.distributed.nccl_backend import NCCLBackend, gpus_of_ranks
+from retrograd.distributed.progress import EAGER
+from retrograd.distributed.stores import FileStore
 from retrograd.distributed.transport import Transport
 from retrograd.forks import at_fork
 from retrograd.ops.tensor.settings import are_deterministic_algorithms_enabled
@@ -55,21 +65,33 @@ def init_process_group(
         raise AssertionError("Cannot specify both init_method and store.")
     name = chosen_backend(backend)
     limit = timeout or default_pg_timeout
-    transport = _joined(init_method, world_size, rank, limit.total_seconds())
-    if name == "nccl":
-        transport = NCCLBackend(transport, _device_number(device_id))
+    transport = _joined(init_method, store, world_size, rank, limit.total_seconds())
     WORLD.group = ProcessGroup(transport, list(range(transport.size)), "0", limit, "default_pg")
     WORLD.groups = [WORLD.group]
     WORLD.count = 1
-    _connect(WORLD.group)
+    if name == "nccl":
+        try:
+            _connect_world(WORLD.group, _device_number(device_id), required=backend is not None)
+        except BaseException:  # a program may try another backend; the other ranks may have had no error
+            WORLD.groups, WORLD.group = [], None
+            raise
 
 
 def _device_number(device_id: Any) -> int:
-    """The GPU of this rank: the one that is named, or the one that has the number of the rank on its machine."""
+    """The GPU of this rank: the one that is named or set, or the one that has the rank's number on its machine."""
     if device_id is not None:
         return int(getattr(device_id, "index", device_id) or 0)
-    count: int = importlib.import_module("cupy").cuda.runtime.getDeviceCount()
-    return get_node_local_rank(0) % count
+    runtime = importlib.import_module("cupy").cuda.runtime
+    return int(runtime.getDevice() or get_node_local_rank(0) % runtime.getDeviceCount())
+
+
+def _connect_world(world: ProcessGroup, device: int, required: bool) -> None:
+    """Gives the world NCCL; if that is not required, only where each rank has a GPU of its own."""
+    gpus: list[str] = []
+    call(world, "connect", lambda _, __: gpus_of_ranks(world.transport, device, gpus))
+    if required or len(set(gpus)) == len(gpus):
+        world.transport = NCCLBackend(world.transport, device)
+        _connect(world)
 
 
 def _connect(group: ProcessGroup) -> None:
@@ -79,7 +101,7 @@ def _connect(group: ProcessGroup) -> None:
         call(group, "connect", lambda _, __: transport.connect())
 
 
-def _joined(init_method: str | None, world_size: int, rank: int, seconds: float) -> Transport:
+def _joined(init_method: str | None, store: Any, world_size: int, rank: int, seconds: float) -> Transport:
     """What carries the messages of the world."""
     seat, complaint = seat_of_mpi(), MISMATCH
     if seat is None or seat.size == 1:
@@ -87,9 +109,13 @@ def _joined(init_method: str | None, world_size: int, rank: int, seconds: float)
         seat = _seat_of_script(world_size, rank)
         if seat.size == 1:
             return LocalBackend("mpi")
-        address, port = _address(init_method)
+        address, port = _address(init_method, store, seat.rank)
         rendezvous.join(seat.rank, seat.size, address, port, seconds)
-    world = mpi.library().COMM_WORLD
+    try:
+        world = mpi.library().COMM_WORLD
+    except RuntimeError:
+        rendezvous.leave()
+        raise
     if world.size != seat.size:
         raise RuntimeError(complaint.format(size=seat.size, library=mpi.library_name()))
     _check_place(world, world_size, rank)
@@ -109,16 +135,20 @@ def _seat_of_script(world_size: int, rank: int) -> Seat:
     return Seat(place, size, None)
 
 
-def _address(init_method: str | None) -> tuple[str, int]:
-    """Where the first rank is to be found, by `tcp://host:port` or the variables MASTER_ADDR and MASTER_PORT."""
+def _address(init_method: str | None, store: Any, rank: int) -> tuple[str, int]:
+    """Where the first rank is to be found: by a store, `tcp://host:port`, or MASTER_ADDR and MASTER_PORT."""
     method = init_method or "env://"
+    if method.startswith("file://"):
+        store = FileStore(method.removeprefix("file://"))
+    if store is not None:
+        return _address_in(store, rank)
     if method.startswith("tcp://"):
         host, _, port = method.removeprefix("tcp://").rstrip("/").rpartition(":")
         return host, int(port)
     if not method.startswith("env://"):
         raise ValueError(
-            f"init_process_group: init_method={init_method!r}: ranks find each other by 'env://' or 'tcp://host:port' "
-            "here. Under mpirun, srun and `retrograd launch` they need neither."
+            f"init_process_group: init_method={init_method!r}: ranks find each other by 'env://', 'tcp://host:port' or "
+            "'file:///path' here. Under mpirun, srun and `retrograd launch` they need neither."
         )
     for name in ("MASTER_ADDR", "MASTER_PORT"):
         if name not in os.environ:
@@ -127,6 +157,15 @@ def _address(init_method: str | None) -> tuple[str, int]:
                 "but not set. Set it, or start the script by mpirun or `retrograd launch`, which need no address."
             )
     return os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+
+
+def _address_in(store: Any, rank: int) -> tuple[str, int]:
+    """The address that the first rank has chosen, and left in a store."""
+    host = getattr(store, "host", "127.0.0.1")
+    if rank == 0:
+        with socket.create_server(("", 0)) as free:
+            store.set("retrograd/port", str(free.getsockname()[1]))
+    return host, int(store.get("retrograd/port"))
 
 
 def _check_place(world: Any, world_size: int, rank: int) -> None:
@@ -144,11 +183,22 @@ def _world_transport(world: Any, seconds: float) -> Transport:
         watch.CHANNEL.append(watch.Channel(_copied(world, seconds)))
         WORLD.progress.owner = os.getpid()
         WORLD.progress.watch = watch.look
+        WORLD.progress.eager = EAGER if _has_processor(world) else 0.0
         faults.guard()
         WORLD.progress.help()
     transport: Transport = MPIBackend(_copied(world, seconds), _copied(world, seconds))
     transport.fixed_order = _any_rank(world, are_deterministic_algorithms_enabled())
     return transport
+
+
+def _has_processor(world: Any) -> bool:
+    """Whether there is a processor for each rank on this machine; all ranks are there when this is called."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with WORLD.progress.lock:
+        neighbours = world.Split_type(mpi.library().COMM_TYPE_SHARED)
+        count: int = neighbours.size
+        neighbours.Free()
+    return count <= cores
 
 
 def _copied(comm: Any, seconds: float) -> Any:
@@ -163,7 +213,7 @@ def _copied(comm: Any, seconds: float) -> Any:
                 return copy
         if time.monotonic() > end:
             raise DistBackendError(
-                f"rank {comm.rank} has waited in init_process_group for {seconds:g} seconds, its timeout: not all of "
+                f"rank {comm.rank} has waited in init_process_group for its timeout of {seconds:g} seconds: not all of "
                 f"the {comm.size} ranks have called it."
             )
         time.sleep(0.0005)
@@ -191,6 +241,7 @@ def new_group(
     """
     world = default_group()
     size = world.size()
+    chosen_backend(backend)  # refuses what is none; a group has that of the world
     chosen = list(range(size)) if ranks is None else [int(rank) for rank in ranks]
     if sort_ranks:
         chosen.sort()
@@ -208,6 +259,7 @@ def new_group(
     ):  # ranks that are not there yet are waited for here, where there is a timeout
         call(world, "new_group", lambda _, __: world.transport.barrier(), details=f"({chosen})")
     if not inside:
+        WORLD.outside = chosen
         return NON_MEMBER
     with WORLD.progress.lock:
         transport = world.transport.part(chosen, tag)
@@ -235,8 +287,9 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Cuts the world into groups of one size, neighbours together; this rank's own, and all."""
-    size = default_group().size()
+    """Cuts the world, or `group`, into groups of one size, neighbours together; this rank's own, and all."""
+    ranks = default_group().ranks if group is None else list(group.ranks)
+    size = len(ranks)
     if group_size is None:
         group_size = int(os.environ.get("LOCAL_WORLD_SIZE", size))
     if group_size <= 0:
@@ -245,7 +298,7 @@ def new_subgroups(
         raise ValueError(f"The arg 'group_size' ({group_size}) must not exceed the world size ({size})")
     if size % group_size:
         raise ValueError(f"The world size ({size}) must be divisible by '{group_size=}'")
-    lists = [list(range(first, first + group_size)) for first in range(0, size, group_size)]
+    lists = [ranks[first : first + group_size] for first in range(0, size, group_size)]
     return new_subgroups_by_enumeration(lists, timeout, backend, pg_options, group_desc)
 
 
@@ -289,7 +342,7 @@ def split_group(
 
 def destroy_process_group(group: Any = None) -> None:
     """Gives a group back; without one, all groups, and the world with them."""
-    if isinstance(group, int):
+    if rank_not_in_group(group):
         return
     if WORLD.group is None:
         raise AssertionError("Process group cannot be None")

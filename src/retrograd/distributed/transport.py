@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from retrograd.distributed.gpu_marks import Mark
 from retrograd.distributed.progress import Steps
 from retrograd.distributed.reduce_op import RedOpType
 from retrograd.values import Array
@@ -21,6 +22,14 @@ class Transport(Protocol):
     size: int
     fixed_order: bool
     """Whether sums are to be in the order of the ranks: Note [How numbers are added]."""
+    keeps_order: bool
+    """Whether operations on GPUs keep the order of the calls without standing in a queue."""
+
+    def reaches(self, array: Array) -> bool:
+        """Whether it takes an array of a GPU's as it is; if not, it is given a copy in the CPU's memory."""
+
+    def placed(self, steps: Steps, mark: Mark) -> Steps:
+        """The steps of an operation on a GPU's arrays; they begin when `mark` is reached, and end when it is done."""
 
     def all_reduce(self, out: Array, kind: RedOpType) -> Steps:
         """Makes `out` what it comes to on all ranks."""

@@ -18,6 +18,7 @@ import pickle
 import sys
 import threading
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from retrograd.core.places import describe, user_frame
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 FIRST_LOOK: Final = 3.0  # seconds after which a rank that waits asks the others
 PATIENCE: Final = 3.0  # seconds in which they answer
-_ASK, _TELL = 1, 2
+_ASK, _TELL, _REPORT, _ANSWER = 1, 2, 3, 4
 
 
 class Position(NamedTuple):
@@ -57,12 +58,18 @@ class Status(NamedTuple):
 class Channel:
     """The messages of this rank beside its operations. Everything with the lock of `Progress`."""
 
+    ended: bool
+
     def __init__(self, comm: Any) -> None:
         self.comm = comm
         self.rank: int = comm.rank
         self.size: int = comm.size
         self.known: dict[int, Status] = {}
         self.ended = False
+        self.reports: Counter[tuple[str, int]] = Counter()
+        """How often a rank waits in the monitored barrier of a group whose first rank this is."""
+        self.answers: dict[str, bool] = {}
+        """Of groups whose first rank is another: whether all have come to the monitored barrier."""
         self._sent: list[tuple[Any, Any]] = []  # requests, and what they send
 
     # -- messages --------------------------------------------------------------------------------------------------
@@ -80,10 +87,24 @@ class Channel:
             source, tag = status.Get_source(), status.Get_tag()
             data = bytearray(status.Get_count(library.BYTE))
             self.comm.Recv(data, source, tag)
+            content = pickle.loads(data)  # noqa: S301 - from a rank of this program
             if tag == _ASK:
                 self._send(source, _TELL, self.status())
+            elif tag == _TELL:
+                self.known[source] = content
+            elif tag == _REPORT:
+                group, change = content
+                self.reports[group, source] = max(0, self.reports[group, source] + change)
             else:
-                self.known[source] = pickle.loads(data)  # noqa: S301 - from a rank of this program
+                self.answers.update([content])
+
+    def report(self, rank: int, group: str, taken_back: bool = False) -> None:
+        """Tells the first rank of a group that this one waits in a monitored barrier, or does no longer."""
+        self._send(rank, _REPORT, (group, -1 if taken_back else 1))
+
+    def answer(self, rank: int, group: str, all_have_come: bool) -> None:
+        """Tells a rank that waits in a monitored barrier how it has ended."""
+        self._send(rank, _ANSWER, (group, all_have_come))
 
     def ask(self, ranks: list[int]) -> None:
         """Asks ranks where they are."""
@@ -190,13 +211,26 @@ def report(call: Call, what: str) -> str:
     return "\n".join(lines)
 
 
-def _whereabouts(call: Call, told: Status | None) -> str:
+def positions(ranks: list[int]) -> str:
+    """On which line each of some ranks is."""
+    channel = CHANNEL[0]
+    _hear(channel, ranks)
+    return "\n".join(f"  rank {rank} {_now(channel.known.get(rank))}" for rank in ranks)
+
+
+def _now(told: Status | None) -> str:
     if told is None:
         return (
             f"has given no answer within {PATIENCE:g} seconds: its process is stopped or gone, or in a call that lets "
             "no other thread run"
         )
-    now = "has ended its program" if told.ended else f"is at {told.now}"
+    return "has ended its program" if told.ended else f"is at {told.now}"
+
+
+def _whereabouts(call: Call, told: Status | None) -> str:
+    now = _now(told)
+    if told is None:
+        return now
     at = told.groups.get(call.group.group_name)
     if not call.number:
         return now

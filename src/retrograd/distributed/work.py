@@ -29,7 +29,7 @@ class Work:
         if not operation.over:
             seconds = timeout.total_seconds() if timeout else operation.timeout
             if not self._progress.wait(operation, seconds):
-                raise self._explain(operation, f"has waited for {seconds:g} seconds, its timeout")
+                raise self._explain(operation, f"has waited for its timeout of {seconds:g} seconds")
         error = operation.error
         if error is not None:
             if isinstance(error, MessageError):
@@ -60,6 +60,12 @@ class Work:
                 "sourceRank() may only be called on work objects that correspond to a recv or recv-from-any call."
             )
         return int(operation.group.ranks[operation.source[0]])
+
+    _source_rank = source_rank  # PyTorch's name since 2.10
+
+    def limit(self, timeout: timedelta) -> None:
+        """Sets how long `wait` waits, which is otherwise the timeout of the group."""
+        self._operation.timeout = timeout.total_seconds()
 
     def result(self) -> list[Any]:
         """The tensors that it writes."""

@@ -14,7 +14,9 @@ import typing as _typing
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
-    from retrograd.distributions import constraint_registry, constraints, kl, transforms, utils
+    from retrograd.distributions import constraint_registry, kl, utils
+    from retrograd.distributions import constraints as constraints
+    from retrograd.distributions import transforms as transforms
     from retrograd.distributions.bernoulli import Bernoulli
     from retrograd.distributions.beta import Beta
     from retrograd.distributions.binomial import Binomial
@@ -214,12 +216,10 @@ __all__ = [
     "Wishart",
     "biject_to",
     "constraint_registry",
-    "constraints",
     "identity_transform",
     "kl",
     "kl_divergence",
     "register_kl",
     "transform_to",
-    "transforms",
     "utils",
 ]

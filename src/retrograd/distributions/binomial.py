@@ -27,7 +27,7 @@ __all__ = ["Binomial"]
 class Binomial(Distribution):
     """How many of `total_count` trials succeed, each with probability `probs`; or by `logits`, the log-odds."""
 
-    arg_constraints = {
+    arg_constraints: dict[str, constraints.Constraint] = {
         "total_count": constraints.nonnegative_integer,
         "probs": constraints.unit_interval,
         "logits": constraints.real,
@@ -43,7 +43,7 @@ class Binomial(Distribution):
     ) -> None:
         name, given = either(probs, logits)
         count, vars(self)[name] = broadcast_all(total_count, given)
-        self.total_count = count.type_as(self._param)
+        self.total_count: Tensor = count.type_as(self._param)
         super().__init__(self._param.size(), validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)

@@ -18,7 +18,13 @@ __all__ = ["Cauchy"]
 class Cauchy(Distribution):
     """The Cauchy distribution around `loc`, with half of all values within `scale` of it."""
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    loc: Tensor
+    scale: Tensor
+
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
     support = constraints.real
     has_rsample = True
 

@@ -16,7 +16,7 @@ __all__ = ["Chi2"]
 class Chi2(Gamma):
     """Sums of the squares of `df` normal numbers."""
 
-    arg_constraints = {"df": constraints.positive}
+    arg_constraints: dict[str, constraints.Constraint] = {"df": constraints.positive}
 
     def __init__(self, df: Given, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)

@@ -12,7 +12,7 @@ tensor([0.3679, 1.0000])
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from retrograd.distributions import constraints, transforms
 from retrograd.distributions.constraints import Constraint
@@ -49,8 +49,8 @@ class ConstraintRegistry:
         return factory(constraint)
 
 
-biject_to = ConstraintRegistry()
-transform_to = ConstraintRegistry()
+biject_to: Final = ConstraintRegistry()
+transform_to: Final = ConstraintRegistry()
 BOTH = (biject_to, transform_to)
 
 

@@ -11,7 +11,7 @@ tensor([ True, False])
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from retrograd.backends.limits import finfo
 from retrograd.core.tensor import Tensor
@@ -147,6 +147,12 @@ class _IndependentConstraint(Constraint):
     """Another constraint, of which so many more dimensions are judged together."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
+        if not isinstance(base_constraint, Constraint):
+            raise AssertionError(
+                f"base_constraint must be a Constraint, got {type(base_constraint).__name__}"
+            )
+        if reinterpreted_batch_ndims < 0:
+            raise AssertionError(f"reinterpreted_batch_ndims must be >= 0, got {reinterpreted_batch_ndims}")
         self.base_constraint = base_constraint
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
@@ -207,8 +213,8 @@ class _Cat(Constraint):
     def __init__(
         self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None
     ) -> None:
-        self.cseq = _constraints(cseq)
-        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        self.cseq: list[Constraint] = _constraints(cseq)
+        self.lengths: list[int] = [1] * len(self.cseq) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.cseq):
             raise AssertionError(f"lengths ({len(self.lengths)}) must match constraints ({len(self.cseq)})")
         self.dim = dim
@@ -235,7 +241,7 @@ class _Stack(Constraint):
     """Constraints on top of each other along a dimension, each for one entry."""
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
-        self.cseq = _constraints(cseq)
+        self.cseq: list[Constraint] = _constraints(cseq)
         self.dim = dim
 
     @property
@@ -486,32 +492,32 @@ class _PositiveDefinite(_Symmetric):
 
 # ---- under PyTorch's names ------------------------------------------------------------------------------------------
 
-dependent = _Dependent()
+dependent: Final = _Dependent()
 dependent_property = _DependentProperty
 independent = _IndependentConstraint
-boolean = _Boolean()
-one_hot = _OneHot()
-nonnegative_integer = _IntegerGreaterThan(0)
-positive_integer = _IntegerGreaterThan(1)
+boolean: Final = _Boolean()
+one_hot: Final = _OneHot()
+nonnegative_integer: Final = _IntegerGreaterThan(0)
+positive_integer: Final = _IntegerGreaterThan(1)
 integer_interval = _IntegerInterval
-real = _Real()
-real_vector = independent(real, 1)
-positive = _GreaterThan(0.0)
-nonnegative = _GreaterThanEq(0.0)
+real: Final = _Real()
+real_vector: Final = independent(real, 1)
+positive: Final = _GreaterThan(0.0)
+nonnegative: Final = _GreaterThanEq(0.0)
 greater_than = _GreaterThan
 greater_than_eq = _GreaterThanEq
 less_than = _LessThan
 multinomial = _Multinomial
-unit_interval = _Interval(0.0, 1.0)
+unit_interval: Final = _Interval(0.0, 1.0)
 interval = _Interval
 half_open_interval = _HalfOpenInterval
-simplex = _Simplex()
-lower_triangular = _LowerTriangular()
-lower_cholesky = _LowerCholesky()
-corr_cholesky = _CorrCholesky()
-square = _Square()
-symmetric = _Symmetric()
-positive_semidefinite = _PositiveSemidefinite()
-positive_definite = _PositiveDefinite()
+simplex: Final = _Simplex()
+lower_triangular: Final = _LowerTriangular()
+lower_cholesky: Final = _LowerCholesky()
+corr_cholesky: Final = _CorrCholesky()
+square: Final = _Square()
+symmetric: Final = _Symmetric()
+positive_semidefinite: Final = _PositiveSemidefinite()
+positive_definite: Final = _PositiveDefinite()
 cat = _Cat
 stack = _Stack

@@ -30,7 +30,10 @@ class ContinuousBernoulli(ExponentialFamily):
     Between the probabilities of `lims` the formulas divide 0 by 0, and series stand for them.
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0

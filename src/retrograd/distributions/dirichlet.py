@@ -10,9 +10,16 @@ from retrograd.distributions import constraints
 from retrograd.distributions.exp_family import ExponentialFamily
 from retrograd.ops.elementwise.choose import where
 from retrograd.ops.nn.embedding import one_hot
-from retrograd.ops.random.gamma_draws import sample_dirichlet
+from retrograd.ops.random.gamma_draws import dirichlet_grad, sample_dirichlet
 
 __all__ = ["Dirichlet"]
+
+
+def _Dirichlet_backward(x: Tensor, concentration: Tensor, grad_output: Tensor) -> Tensor:
+    """The gradient of samples by the concentration, from that by the samples."""
+    total = concentration.sum(-1, True).expand_as(concentration)
+    inside = grad_output - (x * grad_output).sum(-1, True)
+    return dirichlet_grad(x, concentration, total) * inside
 
 
 class Dirichlet(ExponentialFamily):
@@ -23,7 +30,9 @@ class Dirichlet(ExponentialFamily):
     tensor([0.2500, 0.7500])
     """
 
-    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "concentration": constraints.independent(constraints.positive, 1)
+    }
     support = constraints.simplex
     has_rsample = True
 

@@ -156,7 +156,8 @@ class Distribution:
 
     def _own_class(self) -> type:
         """The nearest class of this package: what was derived from it may be made otherwise."""
-        return next(c for c in type(self).__mro__ if c.__module__.startswith("retrograd.distributions."))
+        ours = ("retrograd.distributions.", "torch.distributions.")  # the latter under the alias
+        return next(c for c in type(self).__mro__ if c.__module__.startswith(ours))
 
     def _expanded(self, name: str, value: Any, shape: Size) -> Any:
         """An attribute of a distribution with a larger batch."""

@@ -17,7 +17,9 @@ __all__ = ["Exponential"]
 class Exponential(ExponentialFamily):
     """Waiting times for events that happen at a `rate`."""
 
-    arg_constraints = {"rate": constraints.positive}
+    rate: Tensor
+
+    arg_constraints: dict[str, constraints.Constraint] = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
     _mean_carrier_measure = 0

@@ -18,7 +18,13 @@ __all__ = ["FisherSnedecor"]
 class FisherSnedecor(Distribution):
     """Ratios of two mean squares of normal numbers, with `df1` and `df2` degrees of freedom."""
 
-    arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
+    df1: Tensor
+    df2: Tensor
+
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "df1": constraints.positive,
+        "df2": constraints.positive,
+    }
     support = constraints.positive
     has_rsample = True
 

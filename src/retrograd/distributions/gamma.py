@@ -11,6 +11,7 @@ from retrograd.distributions import constraints
 from retrograd.distributions.exp_family import ExponentialFamily
 from retrograd.distributions.utils import Given, broadcast_all
 from retrograd.ops.random.gamma_draws import standard_gamma
+from retrograd.ops.tensor.data import as_tensor
 
 __all__ = ["Gamma"]
 
@@ -23,7 +24,13 @@ class Gamma(ExponentialFamily):
     tensor(4.)
     """
 
-    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    concentration: Tensor
+    rate: Tensor
+
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "concentration": constraints.positive,
+        "rate": constraints.positive,
+    }
     support = constraints.nonnegative
     has_rsample = True
     _mean_carrier_measure = 0
@@ -51,6 +58,7 @@ class Gamma(ExponentialFamily):
         return value
 
     def log_prob(self, value: Tensor) -> Tensor:
+        value = as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         if self._validate_args:
             self._validate_sample(value)
         a, b = self.concentration, self.rate

@@ -22,7 +22,11 @@ class GeneralizedPareto(Distribution):
     With concentration 0 it is the exponential distribution, below that it ends.
     """
 
-    arg_constraints = {
+    loc: Tensor
+    scale: Tensor
+    concentration: Tensor
+
+    arg_constraints: dict[str, constraints.Constraint] = {
         "loc": constraints.real,
         "scale": constraints.positive,
         "concentration": constraints.real,

@@ -28,7 +28,10 @@ __all__ = ["Geometric"]
 class Geometric(Distribution):
     """How many trials fail before the first success, which has probability `probs`, or log-odds `logits`."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
     support = constraints.nonnegative_integer
 
     def __init__(

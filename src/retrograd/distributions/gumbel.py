@@ -19,7 +19,13 @@ __all__ = ["Gumbel"]
 class Gumbel(TransformedDistribution):
     """The Gumbel distribution around `loc`, of a `scale`: of the largest among many numbers."""
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    loc: Tensor
+    scale: Tensor
+
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
     support = constraints.real
 
     def __init__(self, loc: Given, scale: Given, validate_args: bool | None = None) -> None:

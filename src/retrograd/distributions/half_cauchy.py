@@ -19,7 +19,7 @@ __all__ = ["HalfCauchy"]
 class HalfCauchy(TransformedDistribution):
     """Distances from 0 of a Cauchy distribution with this `scale`."""
 
-    arg_constraints = {"scale": constraints.positive}
+    arg_constraints: dict[str, constraints.Constraint] = {"scale": constraints.positive}
     support = constraints.nonnegative
     base_dist: Cauchy
 

@@ -25,7 +25,7 @@ class Independent(Distribution):
     (torch.Size([]), torch.Size([3]), tensor(-2.7568))
     """
 
-    arg_constraints: Any = {}
+    arg_constraints: dict[str, constraints.Constraint] = {}
 
     def __init__(
         self,
@@ -41,8 +41,8 @@ class Independent(Distribution):
             )
         self.base_dist = base_distribution
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
-        self.has_rsample = base_distribution.has_rsample
-        self.has_enumerate_support = (
+        self.has_rsample: bool = base_distribution.has_rsample
+        self.has_enumerate_support: bool = (
             reinterpreted_batch_ndims == 0 and base_distribution.has_enumerate_support
         )
         cut = len(batch) - reinterpreted_batch_ndims

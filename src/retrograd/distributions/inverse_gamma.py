@@ -18,7 +18,10 @@ __all__ = ["InverseGamma"]
 class InverseGamma(TransformedDistribution):
     """1 / x of numbers x of a gamma distribution with this `concentration` and `rate`."""
 
-    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "concentration": constraints.positive,
+        "rate": constraints.positive,
+    }
     support = constraints.positive
     base_dist: Gamma
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from retrograd.core.tensor import Tensor
 from retrograd.distributions import constraints
@@ -29,7 +29,7 @@ class ComposeTransform(Transform):
 
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
-        self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts
+        self.parts: list[Transform] = [part.with_cache(cache_size) for part in parts] if cache_size else parts
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
@@ -115,7 +115,7 @@ class ComposeTransform(Transform):
         return f"{type(self).__name__}(\n    {parts}\n)"
 
 
-identity_transform = ComposeTransform([])
+identity_transform: Final = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
@@ -125,7 +125,7 @@ class IndependentTransform(Transform):
         self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0
     ) -> None:
         super().__init__(cache_size=cache_size)
-        self.base_transform = base_transform.with_cache(cache_size)
+        self.base_transform: Transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
     def with_cache(self, cache_size: int = 1) -> Transform:
@@ -219,8 +219,8 @@ class CatTransform(_SeveralTransform):
         cache_size: int = 0,
     ) -> None:
         super().__init__(cache_size=cache_size)
-        self.transforms = self._check(tseq)
-        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+        self.transforms: list[Transform] = self._check(tseq)
+        self.lengths: list[int] = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
             raise AssertionError(
                 f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})"
@@ -284,7 +284,7 @@ class StackTransform(_SeveralTransform):
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
-        self.transforms = self._check(tseq)
+        self.transforms: list[Transform] = self._check(tseq)
         self.dim = dim
 
     def with_cache(self, cache_size: int = 1) -> Transform:

@@ -19,7 +19,13 @@ __all__ = ["Kumaraswamy"]
 class Kumaraswamy(TransformedDistribution):
     """A number between 0 and 1 whose distribution function is 1 - (1 - x**concentration1)**concentration0."""
 
-    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    concentration1: Tensor
+    concentration0: Tensor
+
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "concentration1": constraints.positive,
+        "concentration0": constraints.positive,
+    }
     support = constraints.unit_interval
 
     def __init__(

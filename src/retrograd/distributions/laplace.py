@@ -19,7 +19,13 @@ __all__ = ["Laplace"]
 class Laplace(Distribution):
     """The Laplace distribution around `loc`: exponential on both sides, with mean distance `scale`."""
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    loc: Tensor
+    scale: Tensor
+
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
     support = constraints.real
     has_rsample = True
 

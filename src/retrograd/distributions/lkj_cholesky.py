@@ -25,7 +25,9 @@ class LKJCholesky(Distribution):
     alike with concentration 1, nearer to the identity with a larger one.
     """
 
-    arg_constraints = {"concentration": constraints.positive}
+    concentration: Tensor
+
+    arg_constraints: dict[str, constraints.Constraint] = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
 
     def __init__(self, dim: int, concentration: Given = 1.0, validate_args: bool | None = None) -> None:

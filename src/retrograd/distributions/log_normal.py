@@ -15,7 +15,10 @@ __all__ = ["LogNormal"]
 class LogNormal(TransformedDistribution):
     """Numbers whose logarithms are normal with mean `loc` and standard deviation `scale`."""
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
     support = constraints.positive
     base_dist: Normal
 

@@ -17,7 +17,10 @@ __all__ = ["LogisticNormal"]
 class LogisticNormal(TransformedDistribution):
     """K parts of a whole, broken off by K - 1 normal numbers with means `loc` and deviations `scale`."""
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
     support = constraints.simplex
     base_dist: Any
 

@@ -25,7 +25,7 @@ class LowRankMultivariateNormal(Distribution):
     With few columns in the factor, the matrices that are factorised are as small as these.
     """
 
-    arg_constraints = {
+    arg_constraints: dict[str, constraints.Constraint] = {
         "loc": constraints.real_vector,
         "cov_factor": constraints.independent(constraints.real, 2),
         "cov_diag": constraints.independent(constraints.positive, 1),
@@ -53,9 +53,9 @@ class LowRankMultivariateNormal(Distribution):
             raise ValueError(
                 f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag {cov_diag.shape}"
             ) from error
-        self.loc = loc.expand((*batch, size))
-        self.cov_diag = cov_diag.expand((*batch, size))
-        self.cov_factor = cov_factor.expand((*batch, *cov_factor.shape[-2:]))
+        self.loc: Tensor = loc.expand((*batch, size))
+        self.cov_diag: Tensor = cov_diag.expand((*batch, size))
+        self.cov_factor: Tensor = cov_factor.expand((*batch, *cov_factor.shape[-2:]))
         super().__init__(Size(batch), loc.shape[-1:], validate_args=validate_args)
         self._unbroadcasted_cov_factor = cov_factor
         self._unbroadcasted_cov_diag = cov_diag

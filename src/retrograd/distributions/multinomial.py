@@ -21,7 +21,10 @@ __all__ = ["Multinomial"]
 class Multinomial(Distribution):
     """How often each kind comes up in `total_count` draws, with probabilities `probs` or log-probabilities `logits`."""
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
     total_count: int
 
     def __init__(

@@ -26,7 +26,7 @@ class MultivariateNormal(Distribution):
     tensor(-1.8379)
     """
 
-    arg_constraints = {
+    arg_constraints: dict[str, constraints.Constraint] = {
         "loc": constraints.real_vector,
         "covariance_matrix": constraints.positive_definite,
         "precision_matrix": constraints.positive_definite,
@@ -48,7 +48,7 @@ class MultivariateNormal(Distribution):
         name, matrix = one_matrix(covariance_matrix, precision_matrix, scale_tril)
         batch = broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         vars(self)[name] = matrix.expand((*batch, *matrix.shape[-2:]))
-        self.loc = loc.expand((*batch, loc.shape[-1]))
+        self.loc: Tensor = loc.expand((*batch, loc.shape[-1]))
         super().__init__(Size(batch), self.loc.shape[-1:], validate_args=validate_args)
         self._unbroadcasted_scale_tril = cholesky_factor(name, matrix)
 

@@ -27,7 +27,7 @@ __all__ = ["NegativeBinomial"]
 class NegativeBinomial(Distribution):
     """How many trials succeed, with probability `probs` or log-odds `logits`, before `total_count` of them fail."""
 
-    arg_constraints = {
+    arg_constraints: dict[str, constraints.Constraint] = {
         "total_count": constraints.greater_than_eq(0),
         "probs": constraints.half_open_interval(0.0, 1.0),
         "logits": constraints.real,
@@ -43,7 +43,7 @@ class NegativeBinomial(Distribution):
     ) -> None:
         name, given = either(probs, logits)
         count, vars(self)[name] = broadcast_all(total_count, given)
-        self.total_count = count.type_as(self._param)
+        self.total_count: Tensor = count.type_as(self._param)
         super().__init__(self._param.size(), validate_args=validate_args)
 
     @property

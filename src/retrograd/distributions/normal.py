@@ -24,7 +24,13 @@ class Normal(ExponentialFamily):
     tensor([-0.9189, -1.4189])
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    loc: Tensor
+    scale: Tensor
+
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
     support = constraints.real
     has_rsample = True
     _mean_carrier_measure = 0

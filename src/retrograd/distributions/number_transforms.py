@@ -48,6 +48,8 @@ class ExpTransform(Parameterless):
 class PowerTransform(Transform):
     """y = x**exponent, of positive numbers."""
 
+    exponent: Tensor
+
     domain = constraints.positive
     codomain = constraints.positive
     bijective = True
@@ -124,7 +126,7 @@ class TanhTransform(Parameterless):
     """y = tanh(x). With `cache_size=1` the inverse is exact where tanh is 1."""
 
     domain = constraints.real
-    codomain = constraints.interval(-1.0, 1.0)
+    codomain: Any = constraints.interval(-1.0, 1.0)
     bijective = True
     sign = +1
 

@@ -15,7 +15,13 @@ __all__ = ["Pareto"]
 class Pareto(TransformedDistribution):
     """Numbers above `scale`, which are exceeded with probability (scale / x)**alpha."""
 
-    arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
+    scale: Tensor
+    alpha: Tensor
+
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "alpha": constraints.positive,
+        "scale": constraints.positive,
+    }
 
     def __init__(self, scale: Given, alpha: Given, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)

@@ -18,7 +18,9 @@ __all__ = ["Poisson"]
 class Poisson(ExponentialFamily):
     """Counts of independent events, `rate` of them on average."""
 
-    arg_constraints = {"rate": constraints.nonnegative}
+    rate: Tensor
+
+    arg_constraints: dict[str, constraints.Constraint] = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 
     def __init__(self, rate: Given, validate_args: bool | None = None) -> None:

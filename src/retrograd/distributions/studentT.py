@@ -19,7 +19,15 @@ __all__ = ["StudentT"]
 class StudentT(Distribution):
     """Student's t distribution with `df` degrees of freedom, around `loc` and of a `scale`."""
 
-    arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
+    df: Tensor
+    loc: Tensor
+    scale: Tensor
+
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "df": constraints.positive,
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
     support = constraints.real
     has_rsample = True
 

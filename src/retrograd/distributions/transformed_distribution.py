@@ -28,7 +28,7 @@ class TransformedDistribution(Distribution):
     (tensor(-0.9189), GreaterThan(lower_bound=0.0))
     """
 
-    arg_constraints: Any = {}
+    arg_constraints: dict[str, constraints.Constraint] = {}
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class TransformedDistribution(Distribution):
         transforms: Transform | list[Transform],
         validate_args: bool | None = None,
     ) -> None:
-        self.transforms = _listed(transforms)
+        self.transforms: list[Transform] = _listed(transforms)
         whole = ComposeTransform(self.transforms)
         base_shape = base_distribution.batch_shape + base_distribution.event_shape
         if len(base_shape) < whole.domain.event_dim:
@@ -53,7 +53,7 @@ class TransformedDistribution(Distribution):
         if whole.domain.event_dim > event_dim:
             base_distribution = Independent(base_distribution, whole.domain.event_dim - event_dim)
         self.base_dist = base_distribution
-        self.has_rsample = base_distribution.has_rsample
+        self.has_rsample: bool = base_distribution.has_rsample
         change = whole.codomain.event_dim - whole.domain.event_dim
         cut = len(shape) - max(whole.codomain.event_dim, event_dim + change)
         super().__init__(Size(shape[:cut]), Size(shape[cut:]), validate_args=validate_args)

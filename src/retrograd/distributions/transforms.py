@@ -29,6 +29,7 @@ from retrograd.distributions.number_transforms import (
 )
 from retrograd.distributions.transform import (
     Transform,
+    _InverseTransform,  # noqa: F401 - PyTorch has it here, and packages tell it from others
 )
 from retrograd.distributions.vector_transforms import (
     CorrCholeskyTransform,

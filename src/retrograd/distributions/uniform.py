@@ -22,6 +22,9 @@ class Uniform(Distribution):
     tensor([0.5000, 0.2500])
     """
 
+    low: Tensor
+    high: Tensor
+
     has_rsample = True
 
     def __init__(self, low: Given, high: Given, validate_args: bool | None = None) -> None:

@@ -44,7 +44,10 @@ def broadcast_all(*values: Given) -> tuple[Tensor, ...]:
     (tensor([1., 1.]), tensor([2., 3.]))
     """
     if not all(isinstance(v, (Tensor, int, float, complex)) for v in values):
-        raise ValueError("Input arguments must all be instances of Number or Tensor.")
+        raise ValueError(
+            "Input arguments must all be instances of Number, torch.Tensor or objects implementing "
+            "__torch_function__."
+        )
     dtype: DType = get_default_dtype()
     device: Device | None = None
     first = next((v for v in values if isinstance(v, Tensor)), None)

@@ -29,8 +29,8 @@ class ReshapeTransform(Transform):
     bijective = True
 
     def __init__(self, in_shape: Sequence[int], out_shape: Sequence[int], cache_size: int = 0) -> None:
-        self.in_shape = tuple(in_shape)
-        self.out_shape = tuple(out_shape)
+        self.in_shape: tuple[int, ...] = tuple(in_shape)
+        self.out_shape: tuple[int, ...] = tuple(out_shape)
         if math.prod(self.in_shape) != math.prod(self.out_shape):
             raise ValueError("in_shape, out_shape have different numbers of elements")
         super().__init__(cache_size=cache_size)
@@ -174,7 +174,7 @@ class CorrCholeskyTransform(Parameterless):
 class LowerCholeskyTransform(Parameterless):
     """The lower triangle of a matrix, with the exponential of its diagonal."""
 
-    domain = constraints.independent(constraints.real, 2)
+    domain: Any = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
 
     def _call(self, x: Tensor) -> Tensor:
@@ -187,7 +187,7 @@ class LowerCholeskyTransform(Parameterless):
 class PositiveDefiniteTransform(Parameterless):
     """A positive definite matrix, whose Cholesky factor is as `LowerCholeskyTransform` has it."""
 
-    domain = constraints.independent(constraints.real, 2)
+    domain: Any = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
 
     def _call(self, x: Tensor) -> Tensor:

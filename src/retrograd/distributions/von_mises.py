@@ -22,7 +22,13 @@ __all__ = ["VonMises"]
 class VonMises(Distribution):
     """Angles, in radians, around `loc`: the nearer the larger the `concentration`."""
 
-    arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
+    loc: Tensor
+    concentration: Tensor
+
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "loc": constraints.real,
+        "concentration": constraints.positive,
+    }
     support = constraints.real
     has_rsample = False
 

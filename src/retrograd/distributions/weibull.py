@@ -16,12 +16,18 @@ __all__ = ["Weibull"]
 class Weibull(TransformedDistribution):
     """Times to failure of a `scale`; with a `concentration` above 1, failures become more likely with time."""
 
-    arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
+    scale: Tensor
+    concentration: Tensor
+
+    arg_constraints: dict[str, constraints.Constraint] = {
+        "scale": constraints.positive,
+        "concentration": constraints.positive,
+    }
     support = constraints.positive
 
     def __init__(self, scale: Given, concentration: Given, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
-        self.concentration_reciprocal = self.concentration.reciprocal()
+        self.concentration_reciprocal: Tensor = self.concentration.reciprocal()
         base = Exponential(ones_like(self.scale), validate_args=validate_args)
         transforms = [
             PowerTransform(exponent=self.concentration_reciprocal),

@@ -45,7 +45,7 @@ class Wishart(ExponentialFamily):
         if bool((count <= event[-1] - 1).any()):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {event[-1] - 1}.")
         vars(self)[name] = matrix.expand((*batch, *event))
-        self.df = count.expand(batch)
+        self.df: Tensor = count.expand(batch)
         if bool((self.df < event[-1]).any()):
             warn(
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",

@@ -10,7 +10,17 @@ from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.apply import gradient_edge
 from retrograd.core.metadata import fit_bits
-from retrograd.core.modes import ANOMALY, FORWARD, INFERENCE, RECORDED, ThreadState, current, lend
+from retrograd.core.modes import (
+    ANOMALY,
+    FORWARD,
+    INFERENCE,
+    RECORDED,
+    SELECTED,
+    WIDENED,
+    ThreadState,
+    current,
+    lend,
+)
 from retrograd.core.node import Edge, GraphRoot, Identity, Node
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED
@@ -49,7 +59,8 @@ class Engine:
         """
         state = current()
         outer: GraphTask | None = state.task
-        tensors = create_graph or state.special & FORWARD != 0  # tangents are of Tensors
+        # Tangents are of Tensors, and selections are asked about operations on them.
+        tensors = create_graph or state.special & (FORWARD | SELECTED) != 0
         task = GraphTask(keep_graph, create_graph, tensors, outer)
         if state.special & RECORDED:
             task.observer = state.observer
@@ -95,7 +106,7 @@ class Engine:
         """The one engine loop: runs what is ready until nothing is left, or until it is better to share the rest."""
         modes = current()
         grad_enabled = modes.grad_enabled
-        alone = task.tensors or modes.special & ~RECORDED or modes.write_guard is not None
+        alone = task.tensors or modes.special & ~(RECORDED | WIDENED) or modes.write_guard is not None
         alone = alone or not modes.multithreading
         token = None
         try:

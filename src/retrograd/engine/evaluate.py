@@ -28,6 +28,7 @@ through every frame in between, so nothing of the failed backward stays behind: 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -38,9 +39,11 @@ from retrograd.backends.shortage import shortage
 from retrograd.core.accumulate import lock_of
 from retrograd.core.anomaly import check_nan, report
 from retrograd.core.hooks import call_hook, hook_name
+from retrograd.core.locks import held
 from retrograd.core.metadata import OWNS, fit_bits
 from retrograd.core.modes import current
 from retrograd.core.node import Grads, Node
+from retrograd.core.observer import Observer
 from retrograd.core.places import made_at
 from retrograd.core.saved import freed_graph
 from retrograd.core.tensor import Tensor
@@ -74,8 +77,38 @@ def evaluate(task: GraphTask, node: Node) -> None:
         send(task, node, 1, node.next1, node.nr1, second, g, fresh, False)
 
 
+def evaluate_told(task: GraphTask, observer: Observer, node: Node) -> None:
+    """The short way of `evaluate` for a backward that is recorded."""
+    g = node._held
+    node._held = None
+    observer.node_starts(task, node, (g,))
+    first, second = _call_pair(task, node, g, node._held_ours)
+    observer.node_ends(task, node, (first, second))
+    fresh = node.fresh_results and not task.tensors
+    ours = node._held_ours and fresh and node.next1 is None
+    if node.next0 is not None and task.sends_to(node.next0):
+        _send_told(task, observer, node, 0, node.next0, node.nr0, first, g, fresh, ours)
+    if node.next1 is not None and task.sends_to(node.next1):
+        _send_told(task, observer, node, 1, node.next1, node.nr1, second, g, fresh, False)
+
+
+def _send_told(
+    task: GraphTask, observer: Observer, source: Node, i: int, node: Node, nr: int, value: Any, g: Any, fresh: bool,
+    ours: bool,
+) -> None:  # fmt: skip
+    """`send`, with a word to the observer."""
+    value, owned = _as_input(task, source, i, node, nr, value, g, fresh, ours)
+    observer.sends(task, source, i, node, nr, value)
+    if task.arrive(node, nr, value, owned):
+        task.push(node)
+
+
 def evaluate_with_care(task: GraphTask, node: Node) -> None:
     """`evaluate` for nodes with hooks or many edges, and for backwards that want more than gradients of leaves."""
+    observer = task.observer
+    if observer is not None and task.is_plain(node):
+        evaluate_told(task, observer, node)
+        return
     buffer = task.taken(node)
     results = run_node(task, node, buffer)
     if results is None:
@@ -115,7 +148,7 @@ def _call_pair(task: GraphTask, node: Node, g: Any, owned: bool) -> tuple[Any, A
         node.release()
         if node._witness is not None:
             node._witness = None
-    return pair
+    return pair if node.node_hooks is None else _posthooked(task, node, g, pair)
 
 
 def send(
@@ -126,6 +159,15 @@ def send(
     Nearly every gradient fits as it is; the rest takes the long way. `fresh` says that the result may be ours, `ours`
     that g was, and that nobody but `node` gets anything of it.
     """
+    value, owned = _as_input(task, source, i, node, nr, value, g, fresh, ours)
+    if task.arrive(node, nr, value, owned):
+        task.push(node)
+
+
+def _as_input(
+    task: GraphTask, source: Node, i: int, node: Node, nr: int, value: Any, g: Any, fresh: bool, ours: bool
+) -> tuple[Any, bool]:
+    """A gradient as input `nr` of `node` takes it, and whether it is ours to write into."""
     owned = False
     if value is not None:
         fit = 0
@@ -138,8 +180,7 @@ def send(
             owned = fresh and value.base is None and value is not g
         if ours and not owned:  # g itself, or all of it seen in another shape
             owned = value is g or (value.base is g and value.size == g.size)
-    if task.arrive(node, nr, value, owned):
-        task.push(node)
+    return value, owned
 
 
 def run_node(task: GraphTask, node: Node, buffer: InputBuffer) -> Grads | None:
@@ -147,7 +188,7 @@ def run_node(task: GraphTask, node: Node, buffer: InputBuffer) -> Grads | None:
     observer = task.observer
     if observer is None:
         return _run_node(task, node, buffer)
-    observer.node_starts(task, node, buffer)
+    observer.node_starts(task, node, buffer.values)
     results = _run_node(task, node, buffer)
     observer.node_ends(task, node, results)
     return results
@@ -156,18 +197,37 @@ def run_node(task: GraphTask, node: Node, buffer: InputBuffer) -> Grads | None:
 def _run_node(task: GraphTask, node: Node, buffer: InputBuffer) -> Grads | None:
     if task.exec_info is not None and not _captures_or_runs(task, node, buffer):
         return None
-    if node.tensor_hooks is None and node.node_hooks is None:
-        return call_node(task, node, buffer.values, buffer.owned)
-    current().running_node = node
-    run_tensor_hooks(node, buffer, task.tensors)
-    _store_retained(node, buffer, task.tensors)
-    run_prehooks(node, buffer, task.tensors)
+    if node.tensor_hooks is not None or node.node_hooks is not None:
+        current().running_node = node
+        run_tensor_hooks(node, buffer, task.tensors)
+        _store_retained(node, buffer, task.tensors)
+        run_prehooks(node, buffer, task.tensors)
     given = buffer.values
     results = call_node(task, node, given, buffer.owned)
     if node.node_hooks is not None and node.node_hooks.post:
         current().running_node = node  # the formula may have had a backward of its own
         results = run_posthooks(node, match_receivers(node, results, task.tensors), given, task.tensors)
     return results
+
+
+def _posthooked(task: GraphTask, node: Node, g: Any, pair: tuple[Any, Any]) -> tuple[Any, Any]:
+    """The results of a node that had no hooks, until its formula unpacked a saved value by a hook that registers one.
+
+    They are copies, since the hook may have kept what it saw.
+    """
+    assert node.node_hooks is not None
+    if not node.node_hooks.post:
+        return pair
+    current().running_node = node
+    results = match_receivers(node, pair[: node.edge_count], task.tensors)
+    found: list[Any] = list(run_posthooks(node, results, (g,), task.tensors))
+    if not task.tensors:
+        found = [_own(v) for v in found]
+    return found[0], found[1] if len(found) > 1 else None
+
+
+def _own(v: Any) -> Any:
+    return None if v is None else v.copy()
 
 
 def results_are_ours(task: GraphTask, node: Node) -> bool:
@@ -341,7 +401,7 @@ def _expands_to(shape: Any, wide: Any) -> bool:
 
 def shown(value: Any, tensors: bool) -> Any:
     """A gradient as a person sees it: a Tensor, or None."""
-    return value if tensors or value is None else Tensor(value)
+    return value if tensors or value is None else Tensor(value, share=True)
 
 
 def taken(value: Any, tensors: bool) -> Any:
@@ -372,7 +432,7 @@ def check_replacement(hook: Any, new: Any, old: Any) -> None:
         raise TypeError(f"expected Variable, but hook returned '{type_name(new)}'")
     if old is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
-    name = hook_name(hook)
+    name = hook_name(hook).rpartition(".")[2]
     if new.array.dtype != old.array.dtype:
         raise RuntimeError(
             f"hook '{name}' has changed the type of value (was {old._type_string()} got {new._type_string()})"
@@ -391,14 +451,16 @@ def _store_retained(node: Node, buffer: InputBuffer, tensors: bool) -> None:
     for nr, ref in list(node.tensor_hooks.retains.items()):
         tensor: Tensor | None = ref()
         value = buffer.values[nr]
-        if tensor is None or value is None:
-            continue
-        with lock_of(tensor):
-            old = tensor._grad
-            if tensors:
-                tensor._grad = UPWARD.operators.clone(value) if old is None else old + value
-            else:
-                tensor._grad = Tensor(value.copy() if old is None else as_array(old.array + value))
+        if tensor is not None and value is not None:
+            held(lock_of(tensor), partial(_retain, tensor, value, tensors))
+
+
+def _retain(tensor: Tensor, value: Any, tensors: bool) -> None:
+    old = tensor._grad
+    if tensors:
+        tensor._grad = UPWARD.operators.clone(value) if old is None else old + value
+    else:
+        tensor._grad = Tensor(value.copy() if old is None else as_array(old.array + value), share=True)
 
 
 def run_prehooks(node: Node, buffer: InputBuffer, tensors: bool) -> None:
@@ -434,8 +496,8 @@ def _replaced(hook: Any, new: Any, old: tuple[Any, ...]) -> tuple[Any, ...]:
         raise TypeError(f"expected tuple, but hook returned '{type_name(new)}'")
     if len(new) != len(old):
         raise RuntimeError(
-            f"hook '{hook_name(hook)}' has returned an incorrect number of values (got {len(new)}, but expected "
-            f"{len(old)})"
+            f"hook '{hook_name(hook).rpartition('.')[2]}' has returned an incorrect number of values (got {len(new)}, "
+            f"but expected {len(old)})"
         )
     for a, b in zip(new, old, strict=True):
         if a is not None:

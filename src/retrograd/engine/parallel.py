@@ -25,6 +25,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from retrograd.core.accumulate import AccumulateGrad
+from retrograd.core.locks import held, let_go
 from retrograd.core.node import Node
 from retrograd.core.op import Op
 from retrograd.core.traits import traits_of
@@ -32,7 +33,6 @@ from retrograd.core.version import PACKED
 from retrograd.engine import threads
 from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.evaluate import claim, outgoing, run_node
-from retrograd.engine.locks import held
 from retrograd.engine.ready import NodeTask, ReadyQueue
 from retrograd.engine.task import GraphTask
 
@@ -231,6 +231,10 @@ class Shared:
                 self.task.queue.pop()  # it is empty, and raises if the backward was stopped just before this
                 self._claim_all()
                 self._work()
+            except BaseException:
+                let_go(self.product_turn)  # Note [Locks and interrupts]
+                let_go(self.changed)
+                raise
             finally:
                 self.over = True  # a plain store, so that no interrupt can come before it
                 self._finish()

@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any, Final
 from retrograd.backends.base import BACKENDS
 from retrograd.backends.device import device
 from retrograd.core.collector import watch
+from retrograd.core.locks import held
 from retrograd.core.node import Edge, Node
 from retrograd.core.observer import Observer
 from retrograd.core.places import Place, here
 from retrograd.engine.buffer import InputBuffer, total
-from retrograd.engine.locks import held
 from retrograd.engine.ready import ReadyQueue, StoppedQueue
 from retrograd.forks import at_fork
 from retrograd.hints import Plain
@@ -353,6 +353,12 @@ class GraphTask(Plain):
         """Says, before the first node, whether nodes may take the engine's short way."""
         self.anomaly = anomaly
         self.careful = anomaly or self.number == 0 or self.observer is not None
+
+    def is_plain(self, node: Node) -> bool:
+        """Whether a node could take the engine's short way if nobody recorded this backward."""
+        if not node._has_pair or node.tensor_hooks is not None or node.node_hooks is not None:
+            return False
+        return self.number != 0 and not self.anomaly and self.only_runs(node)
 
     def stop(self, error: BaseException) -> None:
         """Makes this backward, and those around it, end with `error` before the next node."""

@@ -36,8 +36,8 @@ from typing import Any
 from retrograd.backends.device import device
 from retrograd.backends.pack import PACK
 from retrograd.backends.quiet import QUIET, hush
+from retrograd.core.locks import held
 from retrograd.core.modes import current
-from retrograd.engine.locks import held
 from retrograd.forks import at_fork
 
 MOST_NESTED = 60  # backwards inside backwards on one stack, as in PyTorch

@@ -15,6 +15,7 @@ if _typing.TYPE_CHECKING:
     from retrograd.func.jacobians import hessian, jacfwd, jacrev
     from retrograd.func.mapping import vmap
     from retrograd.func.modules import functional_call, named_tensors, stack_module_state
+    from retrograd.func.patterns import rearrange
     from retrograd.func.per_sample import per_sample_grads
 else:
     __getattr__, __dir__ = _lazily(
@@ -27,6 +28,7 @@ else:
             "retrograd.func.jacobians": "hessian jacfwd jacrev",
             "retrograd.func.mapping": "vmap",
             "retrograd.func.modules": "functional_call named_tensors stack_module_state",
+            "retrograd.func.patterns": "rearrange",
             "retrograd.func.per_sample": "per_sample_grads",
         },
     )
@@ -44,6 +46,7 @@ __all__ = [
     "linearize",
     "named_tensors",
     "per_sample_grads",
+    "rearrange",
     "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",

@@ -9,7 +9,8 @@ import numpy as np
 from retrograd.backends.batch.array import BatchedArray, Level, newest_level
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
-from retrograd.core.tree import flatten, spread_over, unflatten
+from retrograd.core.tree import flatten, kind_of, spread_over, unflatten
+from retrograd.errors import check_depth
 from retrograd.func.levels import entered
 from retrograd.ops.common import wrap_dim
 
@@ -23,7 +24,7 @@ class VmapInfo(NamedTuple):
 
 def by_own_rule(cls: Any, args: tuple[Any, ...]) -> Any:
     """What `forward` would return, from the Function's `vmap`."""
-    level = newest_level(tuple([a.array for a in args if isinstance(a, Tensor)]))
+    level = newest_level(tuple([a.array for a in flatten(args)[0] if isinstance(a, Tensor)]))
     given, dims = [], []
     for arg in args:
         value, dim = _taken_apart(arg, level)
@@ -53,13 +54,14 @@ def by_own_rule(cls: Any, args: tuple[Any, ...]) -> Any:
     return unflatten([_put_back(o, d, level) for o, d in zip(leaves, places, strict=True)], form)
 
 
-def _taken_apart(arg: Any, level: Level) -> tuple[Any, Any]:
+def _taken_apart(arg: Any, level: Level, depth: int = 0) -> tuple[Any, Any]:
     """An argument with all its samples, and along which dimension they lie; for a container, the same of its items."""
+    check_depth(depth)
     if type(arg) in (list, tuple):
-        pairs = [_taken_apart(a, level) for a in arg]
+        pairs = [_taken_apart(a, level, depth + 1) for a in arg]
         return type(arg)([v for v, _ in pairs]), type(arg)([d for _, d in pairs])
-    if type(arg) is dict:
-        found = {k: _taken_apart(v, level) for k, v in arg.items()}
+    if kind_of(arg) is dict:
+        found = {k: _taken_apart(v, level, depth + 1) for k, v in arg.items()}
         return {k: v for k, (v, _) in found.items()}, {k: d for k, (_, d) in found.items()}
     if not isinstance(arg, Tensor):
         return arg, None
@@ -67,8 +69,10 @@ def _taken_apart(arg: Any, level: Level) -> tuple[Any, Any]:
     if not isinstance(array, BatchedArray) or array.level is not level:
         return arg, None
     if array.value.shape[0] != level.size:
-        return Tensor(array.value[0]), None
-    return Tensor(np.moveaxis(array.value, 0, array.axis) if array.axis else array.value), array.axis
+        return Tensor(array.value[0], share=True), None
+    return Tensor(
+        np.moveaxis(array.value, 0, array.axis) if array.axis else array.value, share=True
+    ), array.axis
 
 
 def _put_back(output: Any, dim: Any, level: Level) -> Any:

@@ -39,7 +39,7 @@ def jvp(
         duals = [make_dual(p, t) for p, t in zip(given, directions, strict=True)]
         output, aux = with_aux(func(*unflatten(duals, form)), has_aux, CALL)
         leaves, out_form = flatten(output)
-        if not leaves:
+        if not leaves or (len(leaves) == 1 and leaves[0] is None):
             raise RuntimeError(
                 f"{CALL}: Expected f to be a function that has non-empty output (got output = {leaves})"
             )
@@ -116,7 +116,7 @@ def linearize(func: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R
         # The product with the Jacobian from the left is linear in its weights: its derivative by them is the product
         # from the right.
         weights = [_weight(leaf) for leaf in leaves]
-        pulled = gradients(leaves, inputs, weights, True, True)
+        pulled = run.gradients(leaves, weights, True, True)
     end([w for w in weights if w.requires_grad])
 
     def jvp_fn(*tangents: Any) -> Any:

@@ -44,4 +44,4 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
         array = whole(array)
         if not recurse:
             break
-    return tensor if array is tensor.array else Tensor(array)
+    return tensor if array is tensor.array else Tensor(array, share=True)

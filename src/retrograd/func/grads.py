@@ -20,6 +20,7 @@ from retrograd.autograd.modes import enable_grad
 from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import is_differentiable
 from retrograd.core.accumulate import AccumulateGrad, edge_of, grad_accumulator
+from retrograd.core.hooks import Differentiation
 from retrograd.core.modes import current
 from retrograd.core.node import Node
 from retrograd.core.switches import differentiating
@@ -52,7 +53,7 @@ def fresh(x: Any) -> Any:
     if x.requires_grad:
         own = own_of_each(x)
         return own if own is not x else x.view_as(x)
-    leaf: Any = Tensor(x.array) if x.is_inference() else x.detach()
+    leaf: Any = Tensor(x.array, share=True) if x.is_inference() else x.detach()
     leaf._lost = None
     hand_tangents(x, leaf)
     leaf = own_of_each(leaf)
@@ -101,17 +102,33 @@ class RecordedCall:
         self.output: Any
         self.aux: Any
         given, self.form = flatten(chosen)
-        with differentiating(), enable_grad():
-            self.inputs: list[Any] = [fresh(x) for x in given]
-            mine = unflatten(self.inputs, self.form)
-            every = mine if argnums is None else replaced(args, argnums, mine)
-            self.output, self.aux = with_aux(func(*every, **kwargs), has_aux, call)
+        self.own = Differentiation(state.sequence_nr)
+        outer, state.differentiation = state.differentiation, self.own
+        try:
+            with differentiating(), enable_grad():
+                self.inputs: list[Any] = [fresh(x) for x in given]
+                self.own.inputs = self.inputs
+                mine = unflatten(self.inputs, self.form)
+                every = mine if argnums is None else replaced(args, argnums, mine)
+                self.output, self.aux = with_aux(func(*every, **kwargs), has_aux, call)
+        finally:
+            state.differentiation, self.own.active, self.own.inputs = outer, False, []
         end(self.inputs)
         self.attached: bool = self.outside and any(x.requires_grad for x in given)
 
     def recorded(self, outputs: Sequence[Any]) -> bool:
         """Whether the derivatives of `outputs` are part of a graph outside."""
         return self.outside and (self.attached or reaches_others(outputs, self.inputs))
+
+    def gradients(
+        self, outputs: Sequence[Any], seeds: Sequence[Any], retain: bool, create: bool
+    ) -> list[Any]:
+        """The gradients of outputs by the inputs. The function's own hooks are called: Note [Hooks of a transform]."""
+        self.own.active = True
+        try:
+            return gradients(outputs, self.inputs, seeds, retain, create)
+        finally:
+            self.own.active = False
 
     def released(self, tree: Any) -> Any:
         """Results as the caller gets them: without the transform's own graph."""
@@ -211,10 +228,9 @@ def _grad_and_value(
             f"grad can be implicitly created only for real scalar outputs but got torch.{output.array.dtype}"
         )
     create = run.recorded([output])
-    found = gradients(
+    found = run.gradients(
         [output],
-        run.inputs,
-        [Tensor(backend_of(output.array).inner.ones((), output.array.dtype))],
+        [Tensor(backend_of(output.array).inner.ones((), output.array.dtype), share=True)],
         create,
         create,
     )
@@ -251,8 +267,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]
         )
     require_tensors(leaves, call + ": expected f(*primals) to return only tensors, got unsupported type {}")
     _check_differentiable(leaves)
-    recorded = run.recorded(leaves)
-    inputs, in_form = run.inputs, run.form
+    recorded, in_form = run.recorded(leaves), run.form
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         seeds, seed_form = flatten(cotangents)
@@ -265,13 +280,14 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]
             create_graph = current().grad_enabled
         # Without this the products would have a history that ends in here.
         wanted = recorded or any(isinstance(s, Tensor) and s.requires_grad for s in seeds)
-        return unflatten(gradients(leaves, inputs, seeds, retain_graph, create_graph and wanted), in_form)
+        return unflatten(run.gradients(leaves, seeds, retain_graph, create_graph and wanted), in_form)
 
     output = run.released(run.output)
     if not has_aux:
         return output, vjp_fn
     require_tensors(
-        flatten(run.aux)[0], call + ": expected aux to hold only tensors, got unsupported type {}"
+        flatten(run.aux)[0],
+        "Expected tensors, got unsupported type {}: what is beside the output must be, too.",
     )
     return output, vjp_fn, run.released(run.aux)
 

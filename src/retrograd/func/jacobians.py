@@ -75,7 +75,7 @@ def _rows(output: Any, vjp_fn: Function, primals: Any, several: bool, chunk_size
     """The Jacobian of each output."""
     outputs, out_form = flatten(output)
     inputs, in_form = flatten(primals)
-    seeds = [Tensor(s) for s in standard_basis(outputs)]
+    seeds = [Tensor(s, share=True) for s in standard_basis(outputs)]
     pulled = vmap(_Pull(vjp_fn, out_form), chunk_size=chunk_size, randomness="same")(*seeds)
     columns = flatten(pulled)[0]
     trees, at = [], 0
@@ -157,7 +157,7 @@ def jacfwd(
             return (flatten(found[1])[0], found[2]) if has_aux else flatten(found[1])[0]
 
         _check_inputs(inputs)
-        seeds = [Tensor(s) for s in standard_basis(inputs)]
+        seeds = [Tensor(s, share=True) for s in standard_basis(inputs)]
         out_dims: Any = (-1, None) if has_aux else -1
         found = vmap(pushed, out_dims=out_dims, randomness=randomness)(*seeds)
         changes, aux = with_aux(found, has_aux, "jacfwd")

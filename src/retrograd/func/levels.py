@@ -30,9 +30,9 @@ from retrograd.backends.batch.array import (
 )
 from retrograd.backends.batch.shape import BatchedShape
 from retrograd.core.apply import apply1
+from retrograd.core.families import Linear
 from retrograd.core.modes import current
 from retrograd.core.node import Node
-from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.core.views import OF_A_BATCH, mark_view

@@ -251,4 +251,30 @@ def _joined(parts: list[Any], dim: int | None) -> Any:
     return parts[0] if dim is None or len(parts) == 1 else cat(parts, dim)
 
 
-Vmapped = Callable[..., Any]
+def restore_vmap(
+    func: Callable[..., Any], in_dims: Any, batch_size: int, randomness: str
+) -> Callable[..., tuple[Any, Any]]:
+    """`vmap` that also says along which dimension the samples lie in each result: 0, or None where all are the same.
+
+    >>> import retrograd as rg
+    >>> restore_vmap(lambda x, y: (x + 1, y), (0, None), 2, "error")(rg.zeros(2), rg.tensor(3.0))
+    ((tensor([1., 1.]), tensor(3.)), (0, None))
+    """
+
+    def call(*args: Any, **named: Any) -> tuple[Any, Any]:
+        level = Level(batch_size, randomness)
+        state = current()
+        outer = state.batch_levels
+        dims = in_dims if isinstance(in_dims, tuple) else (in_dims,) * len(args)
+        given = [a if d is None else entered(a, d, level) for a, d in zip(args, dims, strict=True)]
+        state.batch_levels = (*outer, level)
+        try:
+            outputs, form = flatten(func(*given, **named))
+        finally:
+            state.batch_levels = outer
+        batched = [isinstance(out, Tensor) and level in levels_of(out.array) for out in outputs]
+        found = [left(out, 0, level) if b else out for out, b in zip(outputs, batched, strict=True)]
+        level.close()
+        return unflatten(found, form), unflatten([0 if b else None for b in batched], form)
+
+    return call

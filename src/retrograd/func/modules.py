@@ -7,6 +7,7 @@ holds. Each has a name with dots in it, `layers.0.weight`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from retrograd.core.tensor import Tensor
@@ -127,15 +128,23 @@ def functional_call(
     """
     if not callable(module):
         raise TypeError(f"functional_call(): the model must be callable, but is {type_name(module)}")
-    own = named_tensors(module)
-    given = _chosen(module, own, _merged(parameter_and_buffer_dicts), tie_weights, strict)
+    arguments = () if args is None else args if isinstance(args, tuple) else (args,)
+    with replaced_tensors(module, _merged(parameter_and_buffer_dicts), tie_weights, strict):
+        return module(*arguments, **(kwargs or {}))
+
+
+@contextmanager
+def replaced_tensors(
+    module: Any, tensors: Mapping[str, Tensor], tie_weights: bool, strict: bool
+) -> Iterator[None]:
+    """A block in which a model has these tensors, by their names, in the place of its own."""
+    given = _chosen(module, named_tensors(module), dict(tensors), tie_weights, strict)
     places = [(_Place(module, name), value) for name, value in given.items()]
     before = [place.get() for place, _ in places]
-    arguments = () if args is None else args if isinstance(args, tuple) else (args,)
     try:
         for place, value in places:
             place.set(value)
-        return module(*arguments, **(kwargs or {}))
+        yield
     finally:
         for (place, _), value in zip(places, before, strict=True):
             place.set(value)

@@ -31,7 +31,7 @@ class OwnOfEach:
             self.restore()
             raise
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         self.restore()
 
     def restore(self) -> None:

@@ -140,7 +140,7 @@ class _Run:
                     handle.remove()
         if each is not None:
             return []
-        return [Tensor(unpacked(g.array, self.level)) for g in found]
+        return [Tensor(unpacked(g.array, self.level), share=True) for g in found]
 
     def _losses(self) -> Any:
         """What the loss function returns: a number for each sample."""
@@ -173,10 +173,11 @@ class _Run:
         if not loss.requires_grad:
             found: Sequence[Any] = (None,) * len(params)
         else:
-            seed = Tensor(maker_of(loss.array.dtype).ones(loss.array.shape, loss.array.dtype))
+            seed = Tensor(maker_of(loss.array.dtype).ones(loss.array.shape, loss.array.dtype), share=True)
             found = autograd_grad(loss, params, seed, allow_unused=True)
         return [
-            Tensor(np.zeros_like(p.array)) if g is None else g for g, p in zip(found, params, strict=True)
+            Tensor(np.zeros_like(p.array), share=True) if g is None else g
+            for g, p in zip(found, params, strict=True)
         ]
 
 
@@ -193,4 +194,4 @@ class _Stream:
         self.each(self.key, left(g, 0, self.level))
         # What stands for them has the shape, and the memory of one number; read-only, the engine would copy it.
         nothing = np.lib.stride_tricks.as_strided(np.zeros((), kind), (1, *shape), (0,) * (1 + len(shape)))
-        return Tensor(BatchedArray(nothing, self.level))
+        return Tensor(BatchedArray(nothing, self.level), share=True)

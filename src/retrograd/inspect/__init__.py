@@ -8,6 +8,7 @@ import typing as _typing
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
+    from retrograd.inspect.difference import Difference
     from retrograd.inspect.failure import on_failure
     from retrograd.inspect.ledger import Ledger, memory
     from retrograd.inspect.recording import Recording, record
@@ -17,6 +18,7 @@ else:
     __getattr__, __dir__ = _lazily(
         __name__,
         {
+            "retrograd.inspect.difference": "Difference",
             "retrograd.inspect.failure": "on_failure",
             "retrograd.inspect.ledger": "Ledger memory",
             "retrograd.inspect.recording": "Recording record",
@@ -25,4 +27,4 @@ else:
         },
     )
 
-__all__ = ["Ledger", "Recording", "graph_text", "make_dot", "memory", "on_failure", "record"]
+__all__ = ["Difference", "Ledger", "Recording", "graph_text", "make_dot", "memory", "on_failure", "record"]

@@ -7,6 +7,7 @@ import subprocess
 from typing import Any
 
 from retrograd.inspect.questions import not_finite_nodes, used_nodes
+from retrograd.inspect.text import printable
 
 _HEAD = [
     "digraph {",
@@ -21,12 +22,15 @@ _ROOT = 'fillcolor="#d9ead0", color="#5a8f3c"'
 
 
 def quoted(text: str) -> str:
-    r"""A string as Graphviz reads it.
+    r"""A string as Graphviz reads it: entities in it too.
 
-    >>> print(quoted('a "b"\\c'))
-    "a \"b\"\\c"
+    >>> print(quoted('a "b"\\c &lt;'))
+    "a \"b\"\\c &amp;lt;"
     """
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    text = printable(text)
+    for sign, written in (("&", "&amp;"), ("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n")):
+        text = text.replace(sign, written)
+    return f'"{text}"'
 
 
 def dot(document: dict[str, Any]) -> str:

@@ -46,8 +46,10 @@ class on_failure:  # noqa: N801 - a switch, as `detect_anomaly` is
     ['crash.html', 'crash.npz']
     """
 
+    reason: str
+
     def __init__(self, page: str | Path, *, names: dict[str, Any] | None = None) -> None:
-        self.page = Path(page)
+        self.page: Path = Path(page)
         if self.page.suffix != ".html":
             raise ValueError(f"on_failure(): the page's name must end in .html, but is {str(page)!r}")
         self.names = names
@@ -98,10 +100,10 @@ class _Watching(Recorder):
         self.watch = watch
         self.snapshots: list[Any] = []
 
-    def node_starts(self, task: Any, node: Any, buffer: Any) -> None:
-        super().node_starts(task, node, buffer)
+    def node_starts(self, task: Any, node: Any, given: Any) -> None:
+        super().node_starts(task, node, given)
         if self.open:
-            self.snapshots.append((node, _node_parts(node), [_copied(v) for v in buffer.values]))
+            self.snapshots.append((node, _node_parts(node), [_copied(v) for v in given]))
 
     def node_ends(self, task: Any, node: Any, results: Any) -> None:
         super().node_ends(task, node, results)
@@ -167,9 +169,8 @@ def archive_of(node: Any, parts: dict[str, Any], given: list[Any], reason: str) 
         "line": "" if node._made is None else _line(node._made),
     }
     if not isinstance(node, Op):
-        told["function"] = getattr(
-            getattr(node, "_forward_cls", None), "__qualname__", type(node).__qualname__
-        )
+        function = getattr(node, "_forward_cls", None) or type(node)
+        told["module"], told["function"] = function.__module__, function.__qualname__
     return {"node": np.array(json.dumps(told)), **arrays}
 
 

@@ -63,6 +63,17 @@ def all_ops() -> Iterator[type[Op]]:
             yield cls
 
 
+def is_family(cls: type[Op]) -> bool:
+    """Whether a class is there for others to derive from: it says what they are, and an op says what it computes.
+
+    >>> from retrograd.ops.elementwise.exponential import Exp, FloatUnary
+    >>> is_family(FloatUnary), is_family(Exp)
+    (True, False)
+    """
+    derived = any(each.same_as is None for each in cls.__subclasses__())
+    return derived and formula(cls).startswith(("A ", "An ", "The ", "What ", "Owes "))
+
+
 def node_name(cls: type[Op]) -> str:
     """The name of the nodes that an op makes, as PyTorch calls them."""
     name_class(cls)

@@ -19,7 +19,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.inspect.holders import paths_to
 from retrograd.inspect.names import short, tensors_in, variables
 from retrograd.inspect.questions import amount
-from retrograd.inspect.recorder import saved_arrays
+from retrograd.inspect.slots import saved_arrays
 from retrograd.nn.module import Module
 
 KINDS = ("parameters", "gradients", "buffers", "saved for backward", "other tensors", "cache")
@@ -172,7 +172,7 @@ class _Search:
         return dict(sorted(found.items(), key=lambda entry: -entry[1]))
 
     def holders(self) -> list[GraphHolder]:
-        """Who holds graphs with saved values, the most bytes first."""
+        """Who holds graphs that have saved values, or that a loop has added to; the most bytes first."""
         leaves = _blocks(t.array for t in self.tensors if t._requires and t._node is None)
         found = []
         for name, ends in _in_containers(self._named()).items():
@@ -180,8 +180,8 @@ class _Search:
             for node in ends:
                 self._reach(node, graph)
             size = _bytes((array for n in graph.values() for _, array in saved_arrays(n)), set(leaves))
-            if size:
-                advice = _advice(ends[0], graph) if len(ends) == 1 else _KEPT_IN_LIST
+            advice = _advice(ends[0], graph, size) if len(ends) == 1 else _KEPT_IN_LIST
+            if size or (advice and len(ends) == 1):
                 found.append(GraphHolder(name, size, len(graph), _line(ends[0]), advice))
         return sorted(found, key=lambda holder: -holder.bytes)
 
@@ -273,7 +273,7 @@ def _line(node: Node) -> str:
     return text.replace(place.code.co_filename, short(place.code.co_filename))
 
 
-def _advice(node: Node, graph: Mapping[int, Node]) -> str:
+def _advice(node: Node, graph: Mapping[int, Node], size: int) -> str:
     """A graph that one line adds to again and again is the classic leak."""
     place = made_at(node)
     if place is None:
@@ -281,9 +281,14 @@ def _advice(node: Node, graph: Mapping[int, Node]) -> str:
     turns = sum(1 for other in graph.values() if other._made is not None and other._made == node._made)
     if turns < TURNS:
         return ""
+    kept = (
+        "values are kept for a backward"
+        if size
+        else "nodes are kept, though a backward has freed their values"
+    )
     return (
-        f"That line has added to this graph {turns:,} times, and each time's values are kept for a backward. To sum up "
-        "numbers, add .item() or .detach() of the loss."
+        f"That line has added to this graph {turns:,} times, and each time's {kept}. To sum up numbers, add .item() or "
+        ".detach() of the loss."
     )
 
 

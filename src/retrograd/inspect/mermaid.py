@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.inspect.questions import label, not_finite_nodes, used_nodes
+from retrograd.inspect.text import printable
 
 
 def mermaid(document: dict[str, Any]) -> str:
@@ -42,6 +43,7 @@ def mermaid(document: dict[str, Any]) -> str:
 
 def _quoted(text: str) -> str:
     """A label: whatever would end it, or be read as HTML, is written as an entity."""
-    for sign, entity in (("&", "#amp;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;")):
+    text = printable(text).replace("\n", " ")
+    for sign, entity in (("#", "#35;"), ("&", "#amp;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;")):
         text = text.replace(sign, entity)
     return f'"{text}"'

@@ -21,31 +21,56 @@ class Answer(NamedTuple):
 
 def first_nonfinite(document: Document) -> Answer | None:
     """Where the first NaN or infinity came from: the first operation or step that made one of finite values."""
-    values, nodes = document["values"], document["nodes"]
+    found = [event for event in (_bad_operation(document), _bad_step(document)) if event is not None]
+    return min(found, key=lambda event: event[0])[1] if found else None
+
+
+def _bad_operation(document: Document) -> tuple[float, Answer] | None:
+    """When the first operation ended that made one."""
     for number, op in enumerate(document["ops"]):
         for out in op["outputs"]:
-            if out["value"] >= 0 and not is_finite(values[out["value"]]):
-                what = _what(values[out["value"]])
-                text = (
-                    f"{op['name'].removesuffix('0').removesuffix('Backward')} made {what} in the forward pass"
-                )
-                return Answer(f"{text}: {where(document, op['place'])}", op["node"], op["place"], number)
-    for _, step in steps_in_time(document):
-        for i, receiver, _, value in step["sent"]:
-            if value >= 0 and not is_finite(values[value]):
-                node = nodes[step["node"]]
-                fine = all(v < 0 or is_finite(values[v]) for v in step["given"])
-                came = "from finite gradients" if fine else "from gradients that were so already"
-                text = f"{node['name']} made {_what(values[value])} in its gradient {i}, "
-                text += f"for {label(nodes[receiver])}, {came}"
-                return Answer(
-                    f"{text}: {where(document, node['place'])}", step["node"], node["place"], node["op"]
-                )
+            if _is_bad(document, out["value"]):
+                name = op["name"].removesuffix("0").removesuffix("Backward")
+                text = f"{name} made {_what(document, out['value'])} in the forward pass"
+                told = f"{text}: {where(document, op['place'])}"
+                return op["end"], Answer(told, op["node"], op["place"], number)
     return None
 
 
-def _what(figures: dict[str, Any]) -> str:
-    return "NaN" if figures.get("nan") else "an infinity"
+def _bad_step(document: Document) -> tuple[float, Answer] | None:
+    """The same of steps of backwards. What nodes have sent until then is fine, but its sum may not be."""
+    nodes = document["nodes"]
+    for number, step in steps_in_time(document):
+        backward = document["backwards"][number]
+        node, receives = nodes[step["node"]], label(nodes[step["node"]])
+        given = [v for v in step["given"] if _is_bad(document, v)]
+        sent = [(i, receiver, v) for i, receiver, _, v in step["sent"] if _is_bad(document, v)]
+        place, when = node["place"], step["start"] if step["end"] is None else step["end"]
+        if given and step["node"] == backward["root"]:
+            place, when = backward["place"], step["start"]
+            text = f"The backward was given {_what(document, given[0])} to begin with"
+        elif given:
+            when = step["start"]
+            text = f"{receives} got {_what(document, given[0])} as the sum of its gradients"
+        elif sent:
+            i, receiver, value = sent[0]
+            text = f"{node['name']} made {_what(document, value)} in its gradient {i}, "
+            text += f"for {label(nodes[receiver])}, from finite gradients"
+        elif _is_bad(document, step["grad"]):
+            text = f"{receives} made {_what(document, step['grad'])} when it added a gradient to .grad"
+        else:
+            continue
+        told = text if place < 0 else f"{text}: {where(document, place)}"
+        return when, Answer(told, step["node"], place, node["op"])
+    return None
+
+
+def _is_bad(document: Document, value: int) -> bool:
+    return value >= 0 and not is_finite(document["values"][value])
+
+
+def _what(document: Document, value: int) -> str:
+    return "NaN" if document["values"][value].get("nan") else "an infinity"
 
 
 def largest_gradient(document: Document) -> Answer | None:

@@ -6,21 +6,22 @@ import functools
 import inspect
 import json
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from time import perf_counter_ns
 from types import FrameType, TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from retrograd.core.observer import Observer, join, observe
 from retrograd.core.tensor import Tensor
+from retrograd.inspect.following import Follower
 from retrograd.inspect.gather import SCHEMA, Gathering, default_title
-from retrograd.inspect.names import modules_in, tensors_in, variables
+from retrograd.inspect.names import tensors_in, variables
 from retrograd.inspect.questions import counted
 from retrograd.inspect.recorder import Recorder
-from retrograd.nn.module_hooks import register_module_forward_hook, register_module_forward_pre_hook
-from retrograd.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+if TYPE_CHECKING:
+    from retrograd.inspect.difference import Difference
+    from retrograd.inspect.overlay import Numbers
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -112,6 +113,29 @@ class Recording:
 
         return _written(page(self.document), file)
 
+    def overlay(self, title: str, numbers: Numbers, *, unit: str = "", ratio: bool = False) -> Recording:
+        """The same recording with numbers that the page can colour its nodes by; there may be several.
+
+        `numbers` maps nodes to numbers: by their number (`node` in `table()`), by a variable's name, or by a module's
+        path; or it is a function of a node of the document that gives a number or None. With `ratio`, 1 is neutral and
+        what is more and what is less have different colours.
+
+        >>> import retrograd as rg
+        >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
+        >>> with rg.inspect.record() as recording:
+        ...     (w * w).sum().backward()
+        >>> page = recording.overlay("my score", {"w": 0.5}).html()
+        """
+        from retrograd.inspect.overlay import with_overlay
+
+        return Recording(with_overlay(self.document, title, numbers, unit, ratio))
+
+    def diff(self, other: Recording) -> Difference:
+        """This recording against another, node by node: `print(after.diff(before))`, or `.html("diff.html")`."""
+        from retrograd.inspect.difference import Difference
+
+        return Difference(self.document, other.document)
+
     def _repr_html_(self) -> str:
         """What a notebook shows: the page, in a frame of its own."""
         from retrograd.inspect.notebook import framed
@@ -154,6 +178,8 @@ class record:  # noqa: N801 - a context manager and decorator, as `no_grad` is
     <Recording of ...: 1 operation, 1 backward, 2 steps>
     """
 
+    recording: Recording
+
     def __init__(
         self,
         names: Mapping[str, Any] | None = None,
@@ -170,7 +196,7 @@ class record:  # noqa: N801 - a context manager and decorator, as `no_grad` is
             raise TypeError(f"record(): names maps names to tensors, but is of type {type(names).__name__}")
         self.names = names
         self.title = title
-        self.everything = values == "all"
+        self.everything: bool = values == "all"
         self.limit = limit
         self.recorder: Recorder | None = None
         self.recording = Recording()
@@ -190,7 +216,7 @@ class record:  # noqa: N801 - a context manager and decorator, as `no_grad` is
         self.recording = Recording()
         self.recorder = recorder = Recorder(self.limit, self.everything)
         self._scope = frame
-        self._handles = _follow_modules(recorder, self._variables)
+        self._handles = Follower(recorder, self._variables).handles()
         self._before = join(recorder)
         return self.recording
 
@@ -202,7 +228,7 @@ class record:  # noqa: N801 - a context manager and decorator, as `no_grad` is
         observe(self._before)
         for handle in self._handles:
             handle.remove()
-        recorder.close()
+        recorder.open = False
         named = tensors_in(self._variables())
         self._scope = None
         self._finish(recorder, named)
@@ -212,7 +238,9 @@ class record:  # noqa: N801 - a context manager and decorator, as `no_grad` is
 
     def _finish(self, recorder: Recorder, named: Mapping[str, Tensor]) -> None:
         if not recorder.backwards:  # then the graph is what the variables hold
-            recorder.walk(_nodes_behind(named))
+            for node in _nodes_behind(named):
+                recorder.walk(node)
+        recorder.close()
         self.recording._gathering = Gathering(recorder, named, self.title or default_title())
 
     def __call__(self, function: F) -> F:
@@ -245,51 +273,3 @@ def _nodes_behind(named: Mapping[str, Tensor]) -> list[Any]:
                 seen[id(succ)] = succ
                 todo.append(succ)
     return list(seen.values())
-
-
-def _follow_modules(recorder: Recorder, scope: Callable[[], Mapping[str, Any]]) -> list[Any]:
-    """Keeps the recorder told of the modules that run, by their paths, and of the steps of optimisers."""
-    roots: dict[int, str] = {}
-    inside: dict[tuple[int, int], str] = {}
-    parents: dict[int, list[Any]] = {}
-    began: dict[int, int] = {}
-    calls: dict[str, int] = {}  # a module's second call is another group of nodes
-
-    def enter(module: Any, args: Any) -> None:
-        thread = threading.get_ident()
-        paths, above = recorder.modules.setdefault(thread, []), parents.setdefault(thread, [])
-        if above:
-            key = id(above[-1]), id(module)
-            if key not in inside:
-                found = [path for path, part in above[-1].named_modules() if part is module]
-                inside[key] = found[0] if found else type(module).__name__
-            name = f"{paths[-1]}.{inside[key]}"
-        else:
-            if id(module) not in roots:
-                roots.update({id(module): type(module).__name__, **modules_in(scope())})
-            name = roots[id(module)]
-        calls[name] = calls.get(name, 0) + 1
-        paths.append(name if calls[name] == 1 else f"{name}#{calls[name]}")
-        above.append(module)
-
-    def leave(module: Any, args: Any, output: Any) -> None:
-        thread = threading.get_ident()
-        if parents.get(thread):
-            recorder.modules[thread].pop()
-            parents[thread].pop()
-
-    def step_starts(optimizer: Any, args: Any, kwargs: Any) -> None:
-        began[threading.get_ident()] = perf_counter_ns()
-
-    def step_ends(optimizer: Any, args: Any, kwargs: Any) -> None:
-        thread = recorder._thread()
-        start = began.pop(thread, perf_counter_ns())
-        if len(recorder.spans) < recorder.limit:
-            recorder.spans.append((f"{type(optimizer).__name__}.step", thread, start, perf_counter_ns()))
-
-    return [
-        register_module_forward_pre_hook(enter),
-        register_module_forward_hook(leave, always_call=True),
-        register_optimizer_step_pre_hook(step_starts),
-        register_optimizer_step_post_hook(step_ends),
-    ]

@@ -1,9 +1,15 @@
-"""Runs one node again, alone, from the archive that `on_failure` has written."""
+"""Runs one node again, alone, from the archive that `on_failure` has written.
+
+An archive may come from a stranger. It is read as data: no pickles, no module but those of our own ops is imported
+because it says so, nothing is unpacked that is larger than the file, and what is wrong with it is a NotReplayable.
+"""
 
 from __future__ import annotations
 
 import importlib
 import json
+import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.quiet import QUIET, hush, unhush
-from retrograd.core.metadata import InputMetadata, metadata_of
+from retrograd.core.metadata import InputMetadata
 from retrograd.core.node import Identity, Node, put_edge
 from retrograd.core.op import Op, Variadic
 from retrograd.core.saved import SavedConstant, SavedValue
@@ -19,6 +25,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.traits import name_class
 from retrograd.core.version import VersionCounter
 from retrograd.inspect.failure import FORMAT
+from retrograd.inspect.text import printable
 
 
 class NotReplayable(Exception):
@@ -38,28 +45,23 @@ class NodeReplay:
     """
 
     def __init__(self, file: str | Path, script: str | Path | None = None) -> None:
-        try:
-            with np.load(file, allow_pickle=False) as archive:
-                self.arrays = {name: archive[name] for name in archive.files}
-            self.told: dict[str, Any] = json.loads(str(self.arrays.pop("node")))
-        except FileNotFoundError as error:
-            raise NotReplayable(f"there is no file {file}: no archive of a failed node") from error
-        except (OSError, KeyError, ValueError, EOFError) as error:
-            raise NotReplayable(
-                f"{file} is no archive of a failed node: inspect.on_failure('crash.html') writes one, crash.npz"
-            ) from error
-        if self.told.get("format") != FORMAT:
-            raise NotReplayable(
-                f"{file} is of the format {self.told.get('format')!r}; this version reads {FORMAT!r}"
-            )
         self.script = script
-        self.given = [self._unpacked(g) for g in self.told["given"]]
-        self.node = self._node()
+        self._read(Path(file))
+        cls = self._class()
+        try:
+            self.given: list[Any] = [self._unpacked(g) for g in self.told["given"]]
+            self.node: Node = self._node(cls)
+        except NotReplayable:
+            raise
+        except Exception as error:
+            raise NotReplayable(
+                f"{file} does not say what {self.told['name']} needs: {type(error).__name__}: {error}"
+            ) from error
 
     def run(self) -> list[Any]:
         """The gradients that the node computes, arrays or None, one for each of its inputs."""
         custom = not isinstance(self.node, Op)
-        given: list[Any] = [Tensor(g) if custom and g is not None else g for g in self.given]
+        given: list[Any] = [Tensor(g, share=True) if custom and g is not None else g for g in self.given]
         token = hush(QUIET)
         try:
             results = self.node.apply(given, custom, 0)
@@ -67,8 +69,29 @@ class NodeReplay:
             unhush(token)
         return [r.array if isinstance(r, Tensor) else r for r in results]
 
-    def _node(self) -> Node:
-        cls = self._class()
+    def _read(self, file: Path) -> None:
+        """The arrays of the archive, and what it tells of the node."""
+        try:
+            with zipfile.ZipFile(file) as members:
+                unpacked = sum(member.file_size for member in members.infolist())
+            if unpacked > file.stat().st_size:
+                raise ValueError("members that are larger than the file")
+            with np.load(file, allow_pickle=False) as archive:
+                self.arrays: dict[Any, Any] = {name: archive[name] for name in archive.files}
+            self.told: dict[str, Any] = json.loads(str(self.arrays.pop("node")))
+            found = self.told.get("format")
+            for name in ("name", "reason", "line", "module", "class", "node_name"):
+                self.told[name] = printable(self.told.get(name, ""))
+        except FileNotFoundError as error:
+            raise NotReplayable(f"there is no file {file}") from error
+        except Exception as error:
+            raise NotReplayable(
+                f"{file} is no archive of a failed node: inspect.on_failure('crash.html') writes one, crash.npz"
+            ) from error
+        if found != FORMAT:
+            raise NotReplayable(f"{file} is of the format {found!r}; this version reads {FORMAT!r}")
+
+    def _node(self, cls: type[Any]) -> Node:
         parts = self._unpacked(self.told["parts"])
         node = self._op(cls, parts) if issubclass(cls, Op) else self._custom(cls, parts)
         inputs = [InputMetadata(tuple(shape), np.dtype(dtype)) for shape, dtype in self.told["inputs"]]
@@ -78,7 +101,7 @@ class NodeReplay:
             receiver: Node | None = None
             if edge is not None:
                 receiver = Identity()
-                receiver._meta = metadata_of(np.zeros(edge[0], edge[1]))
+                receiver._meta = InputMetadata(tuple(edge[0]), np.dtype(edge[1]))
             put_edge(node, i, receiver, 0)
             node.edge_count = i + 1
         return node
@@ -87,19 +110,18 @@ class NodeReplay:
         """The node's class: an op of ours by its module and name, a custom Function's by the user's file."""
         name, wanted = self.told["module"], self.told["node_name"]
         if name.startswith("retrograd.ops."):
-            module = importlib.import_module(name)
-            for cls in _classes(module):
+            for cls in _classes(_module_of_ops(name)):
                 name_class(cls)
                 if cls.__name__ == wanted and cls.__qualname__ == self.told["class"]:
                     return cls
             raise NotReplayable(f"this version of retrograd has no {wanted} in {name}")
-        path = self.told["function"].removesuffix("Backward")
+        path = str(self.told.get("function")).removesuffix("Backward")
         found = self._users_module(name)
         for part in path.split("."):
             found = getattr(found, part, None)
             if found is None:
                 raise NotReplayable(f"{path} is not in {self.script or name}")
-        made: type[Any] = found._backward_cls
+        made: type[Any] | None = getattr(found, "_backward_cls", None)
         if made is None:
             raise NotReplayable(f"{path} is no autograd.Function")
         return made
@@ -109,17 +131,14 @@ class NodeReplay:
             import runpy
 
             return type("script", (), runpy.run_path(str(self.script), run_name="__replayed__"))
-        if name == "__main__":
+        found = sys.modules.get(name)
+        if found is None or name == "__main__":
             raise NotReplayable(
-                f"{self.told['name']} is a custom Function of a script: give the script too, as in `retrograd replay "
-                "crash.npz --script train.py`. Its `if __name__ == '__main__'` part does not run."
+                f"{self.told['name']} is a custom Function of {name}, and a file does not decide what is imported: "
+                "give the script that defines it, as in `retrograd replay crash.npz --script train.py`, or import it "
+                "before. The script's `if __name__ == '__main__'` part does not run."
             )
-        try:
-            return importlib.import_module(name)
-        except ImportError as error:
-            raise NotReplayable(
-                f"the module {name} of {self.told['name']} cannot be imported: {error}"
-            ) from error
+        return found
 
     def _op(self, cls: type[Any], parts: dict[str, Any]) -> Op:
         params = parts["params"]
@@ -147,7 +166,9 @@ class NodeReplay:
         for name, value in parts["fields"].items():
             if not isinstance(value, Missing):
                 setattr(node, name, value)
-        node._saved = tuple(None if s is None else SavedValue(Tensor(s), False, node) for s in parts["saved"])
+        node._saved = tuple(
+            None if s is None else SavedValue(Tensor(s, share=True), False, node) for s in parts["saved"]
+        )
         made: Node = node
         return made
 
@@ -169,7 +190,7 @@ class NodeReplay:
         if kind == "constant":
             return SavedConstant(parts)
         if kind == "tensor":
-            return Tensor(parts)
+            return Tensor(parts, share=True)
         if kind == "tuple":
             return tuple(parts)
         return slice(*parts) if kind == "slice" else complex(*parts)
@@ -180,6 +201,13 @@ class Missing:
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
+
+
+def _module_of_ops(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise NotReplayable(f"this version of retrograd has no {name}") from error
 
 
 def _classes(module: Any) -> Iterator[type[Any]]:

@@ -21,7 +21,7 @@ from retrograd.inspect.questions import (
     without_gradient,
 )
 from retrograd.inspect.table import steps_table
-from retrograd.inspect.text import graph_text
+from retrograd.inspect.text import graph_text, printable
 
 BACKWARDS = 8
 """How many backwards are told of, each with a table."""
@@ -30,7 +30,7 @@ COLUMNS = ("step", "node", "shape", "line", "µs", "|gradient|", "saved")
 
 def report(document: dict[str, Any], rows: int, color: bool | None = None) -> str:
     """What was found, what each backward did, what memory was for; tables end after so many rows, and say so."""
-    parts = [_head(document), _findings(document), _tree(document, rows)]
+    parts = [printable(part) for part in (_head(document), _findings(document), _tree(document, rows))]
     count = len(document["backwards"])
     for number in range(min(count, BACKWARDS)):
         parts.append(_backward(document, number, rows, _wants_color(color)))
@@ -38,7 +38,7 @@ def report(document: dict[str, Any], rows: int, color: bool | None = None) -> st
         parts.append(
             f"… {counted(count - BACKWARDS, 'more backward')}; table() has a row for each of their steps"
         )
-    parts.append(_memory(document, rows))
+    parts.append(printable(_memory(document, rows)))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -96,9 +96,9 @@ def _tree(document: dict[str, Any], rows: int) -> str:
 
 def _backward(document: dict[str, Any], number: int, rows: int, color: bool) -> str:
     backward = document["backwards"][number]
-    title = f"backward {number}: {where(document, backward['place'])}"
+    title = printable(f"backward {number + 1}: {where(document, backward['place'])}")
     if backward["outer"] >= 0:
-        title += f" (inside backward {backward['outer']})"
+        title += f" (inside backward {backward['outer'] + 1})"
     cells = [_cells(document, row) for row in steps_table(document, number)]
     left = len(cells) - rows
     text = _drawn(title, cells[:rows], color)
@@ -106,8 +106,8 @@ def _backward(document: dict[str, Any], number: int, rows: int, color: bool) -> 
         text += f"\n… {left:,} more steps; text(rows={len(cells)}) shows them all"
     if backward["error"]:
         failing = backward["failing"]
-        at = f" at step {failing}" if failing >= 0 else ""
-        text += f"\nfailed{at}: {backward['error'].splitlines()[0]}"
+        at = f" at step {failing + 1}" if failing >= 0 else ""
+        text += f"\nfailed{at}: {printable(backward['error'].splitlines()[0])}"
     return text
 
 
@@ -115,8 +115,8 @@ def _cells(document: dict[str, Any], row: dict[str, Any]) -> list[str]:
     norm = row["gradient_norm"]
     time = row["microseconds"]
     return [
-        str(row["order"]),
-        label(document["nodes"][row["node"]]) + (" !" if row["not_finite"] else ""),
+        str(row["order"] + 1),
+        printable(label(document["nodes"][row["node"]])) + (" !" if row["not_finite"] else ""),
         "×".join(map(str, row["shape"])) or "()",
         "" if row["line"] is None else f"{row['file'].rpartition('/')[2]}:{row['line']}",
         "" if time is None else f"{time:.0f}",

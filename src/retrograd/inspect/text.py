@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 WIDEST_STEM = 60
 """Columns of branches after which a subtree is drawn further down, from the left edge."""
@@ -30,6 +30,15 @@ class GraphTensor(Protocol):
 
     @property
     def grad_fn(self) -> GraphNode | None: ...
+
+
+def printable(text: Any) -> str:
+    r"""A text without what a terminal, or a program that reads it, would obey.
+
+    >>> printable("a\x1b[31m b")
+    'a?[31m b'
+    """
+    return "".join([c if c.isprintable() or c in "\n\t" else "?" for c in str(text)])
 
 
 def graph_text(

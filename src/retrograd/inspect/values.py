@@ -1,12 +1,13 @@
 """What is remembered of an array's values: a copy or a sample at the moment, figures when somebody asks.
 
 A recording is to slow a program down as little as it can, so while it is on an array costs a copy if it is small, and
-one pass and a sample if it is not. `figures` does the rest, later.
+one pass over all elements and a sample if it is not. `figures` does the rest, later.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from functools import cache
 from typing import Any
 
@@ -16,10 +17,11 @@ from retrograd.backends.base import backend_of, is_array, whole
 
 SMALL = 256
 """Elements up to which an array is kept whole."""
-LOOKED_AT = 1 << 16
-"""Elements up to which every one is looked at (for its norm, NaN and infinities); of larger arrays a sample is."""
+LOOKED_AT = 1 << 14
+"""Elements up to which arrays in another memory are brought here whole, if they are finite."""
 BARS = 16
 """Bars of a histogram."""
+LARGEST = sys.float_info.max
 SHOWN = 12
 """Elements up to which a value is shown in full."""
 
@@ -35,13 +37,12 @@ class Sample:
 
     __slots__ = ("elements", "shape", "size", "square")
 
-    def __init__(self, elements: Any, shape: tuple[int, ...], size: int, square: complex | None) -> None:
-        self.elements = elements  # all of a small array, in its shape; a flat sample of a larger one
-        self.shape = shape
-        self.size = size
-        self.square = (
-            square  # the sum of the squares of all elements, if all were looked at and not all are here
-        )
+    def __init__(self, elements: Any, shape: tuple[int, ...], size: int, square: float | None) -> None:
+        self.elements: Any = elements  # all of a small array, in its shape; a flat sample of a larger one
+        self.shape: tuple[int, ...] = shape
+        self.size: int = size
+        # The sum of the squares of all elements, not finite if one of them is not; if not all of them are here.
+        self.square: float | None = square
 
 
 def keep(value: Any, everything: bool = False) -> Sample | None:
@@ -54,36 +55,53 @@ def keep(value: Any, everything: bool = False) -> Sample | None:
         array = whole(array)
         if type(array) is not np.ndarray:
             return _from_elsewhere(array, everything)
-    return _of_numpy(array, everything)
+    return _of_numpy(array)
 
 
 def _from_elsewhere(array: Any, everything: bool) -> Sample | None:
-    """An array in another memory than NumPy's, or of a dtype that NumPy has not: what is looked at comes here first."""
+    """An array in another memory than NumPy's, or of a dtype that NumPy has not: what is looked at comes here first.
+
+    That is all of a large one only if something in it is not finite, which its sum says.
+    """
     shape, size = tuple(array.shape), int(array.size)
-    if size > LOOKED_AT and not everything:
+    if size > LOOKED_AT and not everything and np.isfinite(_brought(array.sum())):
         array = array[_part(array)]
-    here = backend_of(array).numpy(array)
-    if here.dtype.kind not in "fciub":  # bfloat16
-        here = here.astype(np.float32)
-    kept = _of_numpy(np.asarray(here), everything)
+    here = _brought(array)
+    kept = _of_numpy(np.asarray(here))
     if int(np.prod(shape)) == int(here.size):
         return kept
     return Sample(kept.elements.ravel(), shape, size, None)
 
 
-def _of_numpy(array: Any, everything: bool) -> Sample:
-    size, dtype, shape = array.size, array.dtype, array.shape
+def _brought(array: Any) -> Any:
+    """An array in NumPy's memory, in a dtype that it has."""
+    here = backend_of(array).numpy(array)
+    return here if here.dtype.kind in "fciub" else here.astype(np.float32)  # bfloat16
+
+
+def _of_numpy(array: Any) -> Sample:
+    size, shape = array.size, array.shape
     if size <= SMALL:
         return Sample(array.copy(), shape, size, None)
-    flat = _flat(array)
-    square = None
-    if (everything or size <= LOOKED_AT) and dtype.kind in "fc":
-        with np.errstate(all="ignore"):
-            square = flat.dot(flat) if dtype.kind == "f" else np.vdot(flat, flat)
-            if not np.isfinite(square):  # by what it holds, or by the size of the square
-                square = complex(np.square(np.abs(flat), dtype=np.float64).sum())
+    square = _square(array) if array.dtype.kind in "fc" else None
     step = (size // SMALL) | 1  # odd: not always the same column
-    return Sample(flat[::step].copy(), shape, size, square)
+    return Sample(_flat(array)[::step].copy(), shape, size, square)
+
+
+def _square(array: Any) -> float:
+    """The sum of the squares of all elements: not finite if one of them is not, and else no larger than a float."""
+    once = array[tuple(slice(None) if stride else slice(1) for stride in array.strides)]
+    flat = once.ravel(order="K")
+    if flat.dtype.itemsize == 2:
+        flat = flat.astype(np.float32)
+    with np.errstate(all="ignore"):
+        square = float(np.vdot(flat, flat).real)
+        if not math.isfinite(square):  # by what it holds, or by the size of the square
+            square = float(np.square(np.abs(flat), dtype=np.float64).sum())
+    if not math.isfinite(square):
+        return LARGEST if np.isfinite(flat).all() else square
+    times = int(array.size) // int(once.size)
+    return min(square * times, LARGEST)
 
 
 def _flat(array: Any) -> Any:
@@ -131,7 +149,7 @@ def figures(kept: Sample) -> dict[str, Any]:
             told["mean"] = _number(float((good / good.size).sum()))
             square = float((good * good).sum()) * kept.size / max(1, elements.size)
         if kept.square is not None and np.isfinite(kept.square):
-            square = float(kept.square.real)
+            square = kept.square
         told["norm"] = _number(math.sqrt(square))
         told["bars"] = _bars(good, told["min"], told["max"])
     if told["nan"] + told["inf"]:

@@ -78,6 +78,7 @@ _CLASSES: dict[str, str] = {
 
 if _typing.TYPE_CHECKING:
     from retrograd.nn import (
+        _reduction,
         attention,
         common_types,
         functional,
@@ -309,6 +310,7 @@ else:
         _CLASSES,
         {
             "retrograd.nn.attention": "attention=",
+            "retrograd.nn._reduction": "_reduction=",
             "retrograd.nn.common_types": "common_types=",
             "retrograd.nn.factory": "factory_kwargs",
             "retrograd.nn.functional": "functional=",
@@ -490,6 +492,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "_reduction",
     "attention",
     "common_types",
     "factory_kwargs",

@@ -36,6 +36,8 @@ class BackwardHooks:
     at a node before it: the hooks run there; or at the first one, if no input wants a gradient.
     """
 
+    input_count: int
+
     def __init__(
         self, module: Any, hooks: Sequence[Callable[..., Any]], pre_hooks: Sequence[Callable[..., Any]]
     ) -> None:
@@ -56,6 +58,12 @@ class BackwardHooks:
 
     def of_outputs(self, result: Any) -> Any:
         """The result behind a node, at which the pre-hooks run."""
+        if not isinstance(result, Tensor | tuple):
+            warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                f"{type(result)}",
+                UserWarning,
+            )
         whole = result if isinstance(result, tuple) else (result,)
         node, places, found = _behind_node(whole)
         if node is None:

@@ -98,13 +98,9 @@ class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         """The normalised input; while training, the running statistics move towards those of the batch."""
         self._check_input_dim(input)
-        average, training, mean, var = self.momentum, self.training, self.running_mean, self.running_var
+        training, mean, var = self.training, self.running_mean, self.running_var
         if training and not self.track_running_stats:
             mean = var = None
-        elif training and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
-            if average is None:  # the mean of all batches so far
-                average = 1.0 / float(self.num_batches_tracked)
         return functional_batch_norm(
             input,
             mean,
@@ -112,9 +108,18 @@ class _BatchNorm(_NormBase):
             self.weight,
             self.bias,
             training or (mean is None and var is None),
-            0.0 if average is None else average,
+            self._count_batch() if training else self.momentum or 0.0,
             self.eps,
         )
+
+    def _count_batch(self) -> float:
+        """Counts a batch of training; how far the running statistics move with it."""
+        count, momentum = self.num_batches_tracked, self.momentum
+        if self.track_running_stats and count is not None:
+            count.add_(1)
+            if momentum is None:  # the mean of all batches so far
+                momentum = 1.0 / float(count)
+        return momentum or 0.0
 
 
 class BatchNorm1d(_BatchNorm):
@@ -175,13 +180,13 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         self.affine = affine
         self.track_running_stats = track_running_stats
         if affine:
-            self.weight = UninitializedParameter(device=device, dtype=dtype)
+            self.weight: Any = UninitializedParameter(device=device, dtype=dtype)
             if bias:
-                self.bias = UninitializedParameter(device=device, dtype=dtype)
+                self.bias: Any = UninitializedParameter(device=device, dtype=dtype)
         if track_running_stats:
-            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
-            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
-            self.num_batches_tracked = tensor(0, device=device)
+            self.running_mean: Tensor | None = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var: Tensor | None = UninitializedBuffer(device=device, dtype=dtype)
+            self.num_batches_tracked: Tensor = tensor(0, device=device)
 
     def reset_parameters(self) -> None:
         """Sets the first values, once there are shapes."""
@@ -192,7 +197,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         """Takes `num_features` from an input."""
         if not self.has_uninitialized_params():
             return
-        self.num_features = input.shape[1]
+        self.num_features: int = input.shape[1]
         lazy: tuple[Any, ...] = (self.weight, self.bias, self.running_mean, self.running_var)
         for held in lazy:
             if held is not None:

@@ -19,7 +19,7 @@ class Container(Module):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()
         warn(
-            "nn.Container is deprecated: an nn.Module does all that it does.",
+            "`nn.Container` is deprecated: an nn.Module does all that it does.",
             FutureWarning,
         )
         for name, module in kwargs.items():

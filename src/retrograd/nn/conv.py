@@ -59,7 +59,7 @@ class _ConvNd(Module):
         self.output_padding = (0,) * self.dims
         self.padding_mode = padding_mode
         _check_padding(self.padding, self.stride, padding_mode)
-        self._sides = padding_of(self._pairs())
+        self._reversed_padding_repeated_twice = padding_of(self._pairs())
         self.weight = Parameter(empty(self._weight_shape(), device=device, dtype=dtype))
         if bias:
             self.bias = Parameter(empty(out_channels, device=device, dtype=dtype))
@@ -95,7 +95,7 @@ class _ConvNd(Module):
         """The input and how much the convolution itself is to pad."""
         if self.padding_mode == "zeros":
             return input, self.padding
-        return F.pad(input, self._sides, mode=self.padding_mode), 0
+        return F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode), 0
 
     def extra_repr(self) -> str:
         """What is printed of it."""
@@ -159,8 +159,12 @@ class Conv1d(_ConvNd):
 
     def forward(self, input: Tensor) -> Tensor:
         """The convolved input."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """What a subclass that has another weight in mind calls or overrides."""
         input, padding = self._padded(input)
-        return F.conv1d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return F.conv1d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv2d(_ConvNd):
@@ -175,8 +179,12 @@ class Conv2d(_ConvNd):
 
     def forward(self, input: Tensor) -> Tensor:
         """The convolved input."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """What a subclass that has another weight in mind calls or overrides."""
         input, padding = self._padded(input)
-        return F.conv2d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return F.conv2d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv3d(_ConvNd):
@@ -191,8 +199,12 @@ class Conv3d(_ConvNd):
 
     def forward(self, input: Tensor) -> Tensor:
         """The convolved input."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """What a subclass that has another weight in mind calls or overrides."""
         input, padding = self._padded(input)
-        return F.conv3d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return F.conv3d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 # ---- transposes -----------------------------------------------------------------------------------------------------
@@ -233,7 +245,7 @@ class _ConvTransposeNd(_ConvNd):
             device,
             dtype,
         )
-        self.output_padding = repeated(output_padding, self.dims)
+        self.output_padding: tuple[int, ...] = repeated(output_padding, self.dims)
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
         """What is to be added to one side of the output, so that it has the size that is wanted."""
@@ -360,7 +372,7 @@ class _LazyConv(LazyModuleMixin):
                 f"Expected {own.dims + 1}D (unbatched) or {own.dims + 2}D (batched) input to {type(self).__name__}, "
                 f"but got input of size: {input.shape}"
             )
-        self.in_channels = input.shape[-own.dims - 1]
+        self.in_channels: int = input.shape[-own.dims - 1]
         _check_channels(self.in_channels, own.out_channels, own.groups)
         own.weight.materialize(own._weight_shape())
         if own.bias is not None:

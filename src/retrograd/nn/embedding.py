@@ -16,6 +16,8 @@ from retrograd.ops.tensor.create import empty
 class _Table(Module):
     """What both share: a row for each number, one of which may stand for nothing."""
 
+    weight: Any
+
     num_embeddings: int
     embedding_dim: int
     padding_idx: int | None
@@ -50,6 +52,9 @@ class _Table(Module):
     def reset_parameters(self) -> None:
         """Draws new initial values, normal ones; the row that stands for nothing is 0."""
         init.normal_(self.weight)
+        self._fill_padding_idx_with_zero()
+
+    def _fill_padding_idx_with_zero(self) -> None:
         if self.padding_idx is not None:
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
@@ -101,7 +106,7 @@ class Embedding(_Table):
         super().__init__()
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
-        self.padding_idx = self._check_padding_idx(padding_idx)
+        self.padding_idx: int | None = self._check_padding_idx(padding_idx)
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
@@ -195,7 +200,7 @@ class EmbeddingBag(_Table):
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
-        self.padding_idx = self._check_padding_idx(padding_idx)
+        self.padding_idx: int | None = self._check_padding_idx(padding_idx)
         self.mode = mode
         self.sparse = sparse
         self.include_last_offset = include_last_offset

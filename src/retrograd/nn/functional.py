@@ -18,8 +18,6 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.ops.inplace.activation import (
         celu_,
-        elu_,
-        hardtanh_,
         leaky_relu_,
         selu_,
         threshold_,
@@ -33,14 +31,19 @@ if _typing.TYPE_CHECKING:
         pairwise_distance,
         pdist,
     )
+    from retrograd.ops.linalg.grouped import (
+        grouped_mm,
+    )
     from retrograd.ops.nn.activation import (
         celu,
         dropout,
         elu,
+        elu_,
         gelu,
         hardsigmoid,
         hardswish,
         hardtanh,
+        hardtanh_,
         leaky_relu,
         logsigmoid,
         mish,
@@ -275,6 +278,7 @@ __all__ = [
     "glu",
     "grid_sample",
     "group_norm",
+    "grouped_mm",
     "gumbel_softmax",
     "hardshrink",
     "hardsigmoid",

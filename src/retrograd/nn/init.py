@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from retrograd.autograd.modes import no_grad
 from retrograd.core.places import warn
@@ -267,17 +267,24 @@ def _deprecated(function: Callable[..., Any]) -> Callable[..., Any]:
     return renamed
 
 
-uniform = _deprecated(uniform_)
-normal = _deprecated(normal_)
-constant = _deprecated(constant_)
-eye = _deprecated(eye_)
-dirac = _deprecated(dirac_)
-xavier_uniform = _deprecated(xavier_uniform_)
-xavier_normal = _deprecated(xavier_normal_)
-kaiming_uniform = _deprecated(kaiming_uniform_)
-kaiming_normal = _deprecated(kaiming_normal_)
-orthogonal = _deprecated(orthogonal_)
-sparse = _deprecated(sparse_)
+# PyTorch's names of what fills without recording, which programs call: the functions above record nothing either.
+_no_grad_uniform_ = uniform_
+_no_grad_normal_ = normal_
+_no_grad_trunc_normal_ = trunc_normal_
+_no_grad_fill_ = constant_
+_no_grad_zero_ = zeros_
+
+uniform: Final = _deprecated(uniform_)
+normal: Final = _deprecated(normal_)
+constant: Final = _deprecated(constant_)
+eye: Final = _deprecated(eye_)
+dirac: Final = _deprecated(dirac_)
+xavier_uniform: Final = _deprecated(xavier_uniform_)
+xavier_normal: Final = _deprecated(xavier_normal_)
+kaiming_uniform: Final = _deprecated(kaiming_uniform_)
+kaiming_normal: Final = _deprecated(kaiming_normal_)
+orthogonal: Final = _deprecated(orthogonal_)
+sparse: Final = _deprecated(sparse_)
 
 __all__ = [
     "calculate_gain",

@@ -115,9 +115,9 @@ class Bilinear(Module):
         self.in2_features = in2_features
         self.out_features = out_features
         shape = (out_features, in1_features, in2_features)
-        self.weight = Parameter(empty(shape, device=device, dtype=dtype))
+        self.weight: Any = Parameter(empty(shape, device=device, dtype=dtype))
         if bias:
-            self.bias = Parameter(empty(out_features, device=device, dtype=dtype))
+            self.bias: Any = Parameter(empty(out_features, device=device, dtype=dtype))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
@@ -155,6 +155,9 @@ class LazyLinear(LazyModuleMixin, Linear):
     Linear(in_features=7, out_features=2, bias=True)
     """
 
+    out_features: int
+    in_features: int
+
     cls_to_become = Linear
     weight: UninitializedParameter
 
@@ -163,7 +166,7 @@ class LazyLinear(LazyModuleMixin, Linear):
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_features = out_features
         if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
+            self.bias: Any = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
         """Draws new initial values, once there are shapes."""

@@ -14,18 +14,7 @@ from retrograd.errors import ShapeError
 from retrograd.nn import functional as F
 from retrograd.nn.linear import Linear
 from retrograd.nn.module import Module
-
-
-def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """The reduction, as the old arguments say it if they are there."""
-    if size_average is None and reduce is None:
-        return reduction
-    found = "none" if reduce is False else "sum" if size_average is False else "mean"
-    warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.",
-        UserWarning,
-    )
-    return found
+from retrograd.ops.nn.difference_loss import reduction_name
 
 
 class _Loss(Module):
@@ -35,7 +24,8 @@ class _Loss(Module):
         self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
     ) -> None:
         super().__init__()
-        self.reduction = _reduction(size_average, reduce, reduction)
+        is_old = size_average is not None or reduce is not None
+        self.reduction = reduction_name(size_average, reduce) if is_old else reduction
 
 
 class _WeightedLoss(_Loss):
@@ -155,7 +145,7 @@ class NLLLoss2d(NLLLoss):
         reduction: str = "mean",
     ) -> None:
         warn(
-            "NLLLoss2d has been deprecated. Please use NLLLoss instead, which takes images too.",
+            "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead, which takes images too.",
             FutureWarning,
         )
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
@@ -260,7 +250,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         rows = num_classes
         for size in out_features:
             rows *= size
-        self.linear = Linear(in_features, rows, bias, device, dtype)
+        self.linear: Linear = Linear(in_features, rows, bias, device, dtype)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss."""

@@ -5,7 +5,9 @@ Note [Members of a module]
 A module keeps its parameters, buffers and modules in three tables, as PyTorch's does. Python finds nothing in them by
 itself: it would look everywhere, raise an error, and then ask `Module.__getattr__`, which costs half a microsecond for
 each `self.weight`. So a table writes what it holds into the module's own `__dict__` too, where Python looks first. The
-table decides: whoever changes it, by whatever method of a dict, changes what the attribute is.
+table decides: whoever changes it, by whatever method of a dict, changes what the attribute is. Programs that put a dict
+of their own in the place of a table, past `Module.__setattr__`, are served by `Module.__getattr__`. A class that has a
+`__getattr__` of its own wants to be asked for its members, as PyTorch asks it: its tables are plain dicts.
 
 A table refers to its module weakly, so that a module is freed as soon as nobody holds it. Copies and pickles have plain
 dicts, of which `Module.__setstate__` makes tables again.
@@ -15,6 +17,8 @@ from __future__ import annotations
 
 import weakref
 from typing import Any
+
+from retrograd.core.tree import COUNTS_AS
 
 TABLES = ("_parameters", "_buffers", "_modules")
 
@@ -33,7 +37,7 @@ class Members(dict[str, Any]):
 
     def __init__(self, owner: Any, members: Any = ()) -> None:
         super().__init__()
-        self.owner = weakref.ref(owner)
+        self.owner: weakref.ref[Any] = weakref.ref(owner)
         self.update(members)
 
     def _fields(self) -> dict[str, Any]:
@@ -84,3 +88,6 @@ class Members(dict[str, Any]):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return dict, (dict(self),)
+
+
+COUNTS_AS[Members] = dict

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from inspect import signature
 from typing import Any, Self, TypeVar
 
 from retrograd.autograd.gradients import forget_gradient
-from retrograd.autograd.modes import no_grad
-from retrograd.backends.device import device as Device
 from retrograd.backends.dtype_class import dtype_of
 from retrograd.backends.dtypes import as_dtype, bfloat16, float16, float32, float64
 from retrograd.compiler import say_once
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
+from retrograd.nn.conversion import convert, parse_to
 from retrograd.nn.members import TABLES, Members
 from retrograd.nn.module_hooks import (
     ON_BUFFER,
     ON_MODULE,
     ON_PARAMETER,
     HookedCalls,
+    HookedModules,
     after_registration_hooks,
     register_module_backward_hook,
     register_module_buffer_registration_hook,
@@ -34,9 +36,13 @@ from retrograd.nn.module_hooks import (
 from retrograd.nn.module_state import IncompatibleKeys as _IncompatibleKeys  # noqa: F401 - programs import it
 from retrograd.nn.module_state import SavedState
 from retrograd.nn.parameter import Buffer, Parameter, is_lazy
+from retrograd.ops.tensor.attributes import typename
 from retrograd.ops.tensor.create import empty_like
 
 M = TypeVar("M", bound="Module")
+_global_module_registration_hooks = ON_MODULE
+_global_parameter_registration_hooks = ON_PARAMETER
+_global_buffer_registration_hooks = ON_BUFFER
 
 # What every module has from its __init__ on, by what makes it. The order is that in which it is copied and pickled.
 _FIELDS: dict[str, Callable[[], Any]] = {
@@ -102,9 +108,22 @@ class Module(HookedCalls, SavedState):
             )
         fields = self.__dict__  # past __setattr__, which needs them
         for name, make in _FIELDS.items():
-            fields[name] = Members(self) if name in TABLES else make()
+            fields[name] = make()
+        self._make_tables()
         if self.call_super_init:
             super().__init__(*args, **kwargs)
+
+    def _make_tables(self) -> None:
+        """Gives the module tables of its members: Note [Members of a module]."""
+        fields = self.__dict__
+        for table in TABLES:
+            members = dict(fields[table])
+            for name, member in members.items():
+                if name in fields and fields[name] is member:
+                    del fields[name]
+            fields[table] = (
+                Members(self, members) if type(self).__getattr__ is Module.__getattr__ else members
+            )
 
     forward: Callable[..., Any] = _no_forward
 
@@ -121,7 +140,7 @@ class Module(HookedCalls, SavedState):
         self._check_name("buffer", "_buffers", name)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{type_name(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
         self._buffers[name] = after_registration_hooks(ON_BUFFER, self, name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(
@@ -134,7 +153,8 @@ class Module(HookedCalls, SavedState):
         if param is not None:
             if not isinstance(param, Parameter):
                 raise TypeError(
-                    f"cannot assign '{type_name(param)}' object to parameter '{name}' (nn.Parameter or None required)"
+                    f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None "
+                    "required)"
                 )
             if param.grad_fn is not None:
                 raise ValueError(
@@ -168,6 +188,10 @@ class Module(HookedCalls, SavedState):
             raise KeyError(f"attribute '{name}' already exists")
 
     def __getattr__(self, name: str) -> Any:  # where Python finds nothing: see Note [Members of a module]
+        for table in TABLES:
+            members = self.__dict__.get(table)
+            if members is not None and name in members:
+                return members[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -178,21 +202,20 @@ class Module(HookedCalls, SavedState):
             self.register_parameter(name, value)
         elif params is not None and name in params:
             if value is not None:
-                raise TypeError(_cannot_assign(value, "parameter", name, "nn.Parameter"))
+                raise TypeError(_cannot_assign(value, "parameter", name, "torch.nn.Parameter"))
             self.register_parameter(name, None)
         elif isinstance(value, Module):
             self._make_room(name, "module", "_modules")
             self._modules[name] = after_registration_hooks(ON_MODULE, self, name, value)
         elif params is not None and name in fields["_modules"]:
             if value is not None:
-                raise TypeError(_cannot_assign(value, "child module", name, "nn.Module"))
+                raise TypeError(_cannot_assign(value, "child module", name, "torch.nn.Module"))
             self._modules[name] = after_registration_hooks(ON_MODULE, self, name, value)
-        elif params is not None and isinstance(value, Tensor) and isinstance(value, Buffer):
-            self._make_room(name, "buffer", "_buffers")
-            self.register_buffer(name, value, value.persistent)  # type: ignore[attr-defined]
+        elif isinstance(value, Tensor) and isinstance(value, Buffer):
+            self._assign_buffer(name, value)
         elif params is not None and name in fields["_buffers"]:
             if value is not None and not isinstance(value, Tensor):
-                raise TypeError(_cannot_assign(value, "buffer", name, "nn.Buffer, Tensor"))
+                raise TypeError(_cannot_assign(value, "buffer", name, "torch.nn.Buffer, torch.Tensor"))
             self._buffers[name] = after_registration_hooks(ON_BUFFER, self, name, value)
         elif name in TABLES:
             members = dict(value)
@@ -200,6 +223,21 @@ class Module(HookedCalls, SavedState):
             fields[name].update(members)
         else:
             object.__setattr__(self, name, value)
+            if name == "__class__" and params is not None:
+                self._make_tables()
+
+    def _assign_buffer(self, name: str, buffer: Any) -> None:
+        """Registers a Buffer that is assigned; a subclass's `register_buffer` may not know of `persistent`."""
+        own = type(self).register_buffer
+        if own is Module.register_buffer or "persistent" in signature(own).parameters:
+            self.register_buffer(name, buffer, buffer.persistent)
+        elif buffer.persistent:
+            self.register_buffer(name, buffer)
+        else:
+            raise RuntimeError(
+                "Registering a non-persistent buffer on a Module subclass that implements register_buffer() without "
+                "the persistent argument is not supported: let it take persistent=True."
+            )
 
     def _make_room(self, name: str, kind: str, table: str) -> None:
         """Takes a name from whatever had it, but for the table that is to have it."""
@@ -213,8 +251,7 @@ class Module(HookedCalls, SavedState):
                 fields[other].pop(name, None)
         if name not in fields[table]:
             fields.pop(name, None)
-        if table != "_buffers":
-            self._non_persistent_buffers_set.discard(name)
+        self._non_persistent_buffers_set.discard(name)
 
     def __delattr__(self, name: str) -> None:
         for table in (self.__dict__[table] for table in TABLES):
@@ -225,7 +262,7 @@ class Module(HookedCalls, SavedState):
         object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        names = {*dir(type(self)), *self.__dict__}
+        names = {*dir(type(self)), *self.__dict__, *self._parameters, *self._buffers, *self._modules}
         return sorted(name for name in names if not name[0].isdigit())
 
     # -- finding things by name ----------------------------------------------------------------------------------
@@ -382,9 +419,9 @@ class Module(HookedCalls, SavedState):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for param in self._parameters.values():
+        for name, param in self._parameters.items():
             if param is not None:
-                _change(param, fn)
+                self._parameters[name] = convert(param, fn, f"{type(self).__name__}.{name}")
         for name, buffer in self._buffers.items():
             if is_lazy(buffer):
                 buffer.convert(fn)
@@ -395,13 +432,15 @@ class Module(HookedCalls, SavedState):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Moves everything to a device, a floating dtype or both, in place: `to(dtype)`, `to(device)`, `to(tensor)`.
 
-        Integers keep their dtype.
+        Integers keep their dtype. A `memory_format` is for what has 4 or 5 dimensions.
 
         >>> import retrograd as rg
         >>> rg.nn.Linear(2, 2).to(rg.float64).weight.dtype
         torch.float64
         """
-        device, dtype = _target(*args, **kwargs)
+        wanted = parse_to(args, kwargs)
+        device, memory_format = wanted.get("device"), wanted.get("memory_format")
+        dtype = None if wanted.get("dtype") is None else as_dtype(wanted["dtype"])
         if dtype is not None:
             if dtype.kind not in "fc":
                 raise TypeError(
@@ -414,11 +453,18 @@ class Module(HookedCalls, SavedState):
                     "its function.",
                     UserWarning,
                 )
-        return self._apply(lambda t: t.to(device, dtype if t.is_floating_point() or t.is_complex() else None))
+
+        def convert(t: Tensor) -> Tensor:
+            layout = (
+                {"memory_format": memory_format} if memory_format is not None and t.dim() in (4, 5) else {}
+            )
+            return t.to(device, dtype if t.is_floating_point() or t.is_complex() else None, **layout)
+
+        return self._apply(convert)
 
     def type(self, dst_type: Any) -> Self:
         """Gives all parameters and buffers a dtype, integers too."""
-        return self._apply(lambda t: t.to(as_dtype(dst_type)))
+        return self._apply(lambda t: t.type(dst_type))
 
     def _to_floating(self, dtype: Any) -> Self:
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
@@ -457,6 +503,9 @@ class Module(HookedCalls, SavedState):
 
     def share_memory(self) -> Self:
         """Moves parameters and buffers to memory that processes share: what one of them writes, the others see."""
+        for t in (*self.parameters(), *self.buffers()):
+            if is_lazy(t):
+                t.share_memory_()  # says that there is nothing to share yet
         return self._apply(lambda t: t.share_memory_())
 
     # -- training ------------------------------------------------------------------------------------------------
@@ -514,12 +563,22 @@ class Module(HookedCalls, SavedState):
         fields.update(state)
         for name, make in _FIELDS.items():
             fields.setdefault(name, make())
-        for table in TABLES:
-            fields[table] = Members(self, fields[table])
+        self._make_tables()
+
+    def _replicate_for_data_parallel(self) -> Self:
+        """A module like this one that has no parameters yet: tensors that have a history may take their places."""
+        made = self.__new__(type(self))
+        members = {name for table in TABLES for name in self.__dict__[table]}
+        made.__dict__.update({name: value for name, value in self.__dict__.items() if name not in members})
+        made.__dict__.update(
+            _parameters={}, _buffers=dict(self._buffers), _modules=dict(self._modules), _is_replica=True
+        )
+        made._make_tables()
+        return made
 
 
 def _cannot_assign(value: Any, kind: str, name: str, wanted: str) -> str:
-    return f"cannot assign '{type_name(value)}' as {kind} '{name}' ({wanted} or None expected)"
+    return f"cannot assign '{typename(value)}' as {kind} '{name}' ({wanted} or None expected)"
 
 
 def _part(module: Module, name: str, wanted: str) -> Any:
@@ -536,43 +595,12 @@ def _buffers_of(module: Module) -> Any:
     return module._buffers.items()
 
 
-def _change(param: Any, fn: Callable[[Tensor], Tensor]) -> None:
-    """Gives a parameter, and its gradient, other memory; whoever holds the parameter sees that."""
-    if is_lazy(param):
-        param.convert(fn)
-        return
-    with no_grad():
-        param.data = fn(param.data)
-        grad = param.grad
-        if grad is not None:
-            grad.data = fn(grad.data)
-
-
-def _target(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-    """The device and the dtype that the arguments of `to` name."""
-    device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
-    like = kwargs.pop("tensor", None)
-    kwargs.pop("non_blocking", None)
-    kwargs.pop("memory_format", None)
-    if kwargs:
-        raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    if args and isinstance(args[0], Tensor):
-        like = args[0]
-    elif args:
-        if args[0] is None or isinstance(args[0], (str, int, Device)):
-            device = args[0]
-            dtype = args[1] if len(args) > 1 and not isinstance(args[1], bool) else dtype
-        else:
-            dtype = args[0]
-    if like is not None:
-        device, dtype = like.device, like.dtype
-    return device, None if dtype is None else as_dtype(dtype)
-
-
 def _addindent(text: str, spaces: int) -> str:
     """Lines after the first, further to the right. Programs import it, by PyTorch's name."""
     return text.replace("\n", "\n" + " " * spaces)
 
+
+sys.modules[__name__].__class__ = HookedModules
 
 __all__ = [
     "Module",

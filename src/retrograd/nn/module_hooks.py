@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, TypeAlias
 
 from retrograd.core.hooks import HookTable, RemovableHandle, hook_name
@@ -30,9 +31,44 @@ class GlobalHooks:
         self.backward: HookTable = OrderedDict()
         self.backward_is_full: bool | None = None
 
+    def replace(self, field: str, value: Any) -> None:
+        """Puts another table in the place of one: programs take an empty one to be rid of all hooks."""
+        setattr(self, field, value)
+        tables = (self.forward_pre, self.forward, self.backward_pre, self.backward)
+        left = [item for table in tables for item in table.items()]
+        self.any.clear()
+        self.any.update(left)
+
 
 GLOBAL = GlobalHooks()
 _any_global = GLOBAL.any
+
+# The tables as names of `nn.modules.module`.
+GLOBAL_NAMES = {
+    "_global_forward_pre_hooks": "forward_pre",
+    "_global_forward_hooks": "forward",
+    "_global_forward_hooks_with_kwargs": "forward_with_kwargs",
+    "_global_forward_hooks_always_called": "forward_always_called",
+    "_global_backward_pre_hooks": "backward_pre",
+    "_global_backward_hooks": "backward",
+    "_global_is_full_backward_hook": "backward_is_full",
+}
+
+
+class HookedModules(ModuleType):
+    """A Python module in which the tables of hooks of all modules can be assigned."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in GLOBAL_NAMES:
+            GLOBAL.replace(GLOBAL_NAMES[name], value)
+        else:
+            super().__setattr__(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in GLOBAL_NAMES:
+            return getattr(GLOBAL, GLOBAL_NAMES[name])
+        raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'", name=name, obj=self)
+
 
 # Called with (module, name, what) when a module gets something; what they return, if not None, is taken instead.
 ON_MODULE: HookTable = OrderedDict()
@@ -63,6 +99,8 @@ class HookedCalls:
         ):
             return self.forward(*args, **kwargs)
         return self._call_with_hooks(args, kwargs)
+
+    _call_impl = _wrapped_call_impl = __call__  # PyTorch's names, which wrappers of modules call
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         called: set[int] = set()  # the hooks of `always_call` that have run

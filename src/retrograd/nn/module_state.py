@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
+from retrograd.__future__ import get_swap_module_params_on_conversion
 from retrograd.autograd.modes import no_grad
 from retrograd.core.hooks import HookTable, RemovableHandle, add_hook
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
+from retrograd.nn.conversion import parameter_like, swap_in
 from retrograd.nn.parameter import Parameter, is_lazy
 
 EXTRA_STATE = "_extra_state"
@@ -214,21 +217,37 @@ class SavedState:
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
         """As `register_load_state_dict_pre_hook`, without the module unless asked for."""
-        return add_hook(self._load_state_dict_pre_hooks, _WithModule(hook, self) if with_module else hook)
+        return add_hook(self._load_state_dict_pre_hooks, _WrappedHook(hook, self) if with_module else hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls `hook(module, incompatible_keys)` when this module's state has been loaded; it may change the keys."""
         return add_hook(self._load_state_dict_post_hooks, hook)
 
 
-class _WithModule:
-    """A hook that gets its module first."""
+class _WrappedHook:
+    """A hook that gets its module first. The module holds it, and so it refers to the module weakly."""
+
+    with_module = True
 
     def __init__(self, hook: Callable[..., Any], module: Any) -> None:
-        self.hook, self.module = hook, module
+        self.hook, self.module = hook, weakref.ref(module)
 
     def __call__(self, *args: Any) -> Any:
-        return self.hook(self.module, *args)
+        return self.hook(self.module(), *args)
+
+    def __reduce__(self) -> Any:
+        return _wrapped, (self.hook,), self.module()
+
+    def __setstate__(
+        self, module: Any
+    ) -> None:  # apart from the rest, since the module has this hook among its own
+        self.module = weakref.ref(module)
+
+
+def _wrapped(hook: Callable[..., Any]) -> _WrappedHook:
+    made = _WrappedHook.__new__(_WrappedHook)
+    made.hook = hook
+    return made
 
 
 class _Load:
@@ -287,26 +306,29 @@ def _take(module: Any, name: str, key: str, tensor: Any, value: Any, assign: boo
                 f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in "
                 f"current model is {tensor.shape}."
             )
+    swap = get_swap_module_params_on_conversion()
     try:
         with no_grad():
-            if assign:
-                setattr(module, name, _to_assign(tensor, value))
+            if swap:
+                swap_in(tensor, value, assign)
+            elif assign:
+                setattr(
+                    module, name, parameter_like(tensor, value) if isinstance(tensor, Parameter) else value
+                )
             else:
+                if tensor.is_meta and not value.is_meta:
+                    warn(
+                        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
+                        "current model, which is a no-op. (Did you mean to pass `assign=True`?)"
+                    )
                 tensor.copy_(value)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told with the others
+        verb = "swapping" if swap else "copying"
         return (
-            f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.shape} and whose '
+            f'While {verb} the parameter named "{key}", whose dimensions in the model are {tensor.shape} and whose '
             f"dimensions in the checkpoint are {value.shape}, an exception occurred : {error.args}."
         )
     return None
-
-
-def _to_assign(tensor: Any, value: Any) -> Any:
-    if not isinstance(tensor, Parameter):
-        return value
-    if isinstance(value, Parameter):
-        return value.requires_grad_(tensor.requires_grad)
-    return Parameter(value, requires_grad=tensor.requires_grad)
 
 
 def _overrides(module: Any, method: str) -> bool:

@@ -237,7 +237,7 @@ else:
             "retrograd.nn.instancenorm": "instancenorm=",
             "retrograd.nn.lazy_modules": "lazy=",
             "retrograd.nn.linear": "linear=",
-            "retrograd.nn.losses": "loss=",
+            "retrograd.nn.losses": "linear_cross_entropy_options= loss=",
             "retrograd.nn.module": "module=",
             "retrograd.nn.normalization": "normalization=",
             "retrograd.nn.padding": "padding=",

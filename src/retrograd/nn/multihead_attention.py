@@ -58,13 +58,13 @@ class MultiheadAttention(Module):
                 f"num_heads={num_heads} instead"
             )
         self.embed_dim = embed_dim
-        self.kdim = embed_dim if kdim is None else kdim
-        self.vdim = embed_dim if vdim is None else vdim
+        self.kdim: int = embed_dim if kdim is None else kdim
+        self.vdim: int = embed_dim if vdim is None else vdim
         self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
         self.num_heads = num_heads
         self.dropout = dropout
         self.batch_first = batch_first
-        self.head_dim = embed_dim // num_heads
+        self.head_dim: int = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError(
                 f"embed_dim must be divisible by num_heads, but got {embed_dim} and {num_heads}"
@@ -84,7 +84,9 @@ class MultiheadAttention(Module):
         self.register_parameter("v_proj_weight", made(not same, width, self.vdim))
         self.register_parameter("in_proj_weight", made(same, 3 * width, width))
         self.register_parameter("in_proj_bias", made(bias, 3 * width))
-        self.out_proj = NonDynamicallyQuantizableLinear(width, width, bias, device, dtype)
+        self.out_proj: NonDynamicallyQuantizableLinear = NonDynamicallyQuantizableLinear(
+            width, width, bias, device, dtype
+        )
         self.register_parameter("bias_k", made(add_bias_kv, 1, 1, width))
         self.register_parameter("bias_v", made(add_bias_kv, 1, 1, width))
 

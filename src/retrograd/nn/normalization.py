@@ -92,7 +92,7 @@ class LayerNorm(_Affine):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = repeated(normalized_shape, 1)
+        self.normalized_shape: tuple[Any, ...] = repeated(normalized_shape, 1)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         self._make(self.normalized_shape, elementwise_affine, elementwise_affine and bias, device, dtype)
@@ -182,7 +182,7 @@ class RMSNorm(_Affine):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = repeated(normalized_shape, 1)
+        self.normalized_shape: tuple[Any, ...] = repeated(normalized_shape, 1)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         made = empty(self.normalized_shape, device=device, dtype=dtype) if elementwise_affine else None

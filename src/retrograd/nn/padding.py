@@ -18,7 +18,7 @@ class _PadNd(Module):
 
     def __init__(self, padding: Any) -> None:
         super().__init__()
-        self.padding = repeated(padding, 2 * self.dims)
+        self.padding: tuple[Any, ...] = repeated(padding, 2 * self.dims)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with its padding."""

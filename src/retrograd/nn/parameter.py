@@ -36,7 +36,7 @@ class Parameter(Tensor, metaclass=_ParameterKind):
     tensor([1., 1.], requires_grad=True)
     """
 
-    __torch_function__ = staticmethod(disabled)  # what is computed from a parameter is no parameter
+    __torch_function__: Any = staticmethod(disabled)  # what is computed from a parameter is no parameter
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:
@@ -65,7 +65,9 @@ class Parameter(Tensor, metaclass=_ParameterKind):
         return memo[id(self)]
 
     def __repr__(self) -> str:
-        plain = Tensor(self.array)
+        if type(self) is not Parameter:
+            return f"Parameter containing:\nParameter({Tensor.__repr__(self)})"
+        plain = Tensor(self.array, share=True)
         plain._requires = self._requires
         return f"Parameter containing:\n{plain!r}"
 
@@ -75,7 +77,7 @@ class Parameter(Tensor, metaclass=_ParameterKind):
 
 def rebuild_parameter(cls: Any, array: Any, requires_grad: bool, state: dict[str, Any]) -> Any:
     """A parameter over an array: what unpickling calls."""
-    made = cls(Tensor(array), requires_grad)
+    made = cls(Tensor(array, share=True), requires_grad)
     made.__dict__.update(state)
     return made
 
@@ -132,6 +134,7 @@ class UninitializedTensorMixin:
 
     cls_to_become: Any = None
     blank: Tensor
+    array: Any
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Makes this an ordinary parameter or buffer of a shape; its values are not set.

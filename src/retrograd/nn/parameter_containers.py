@@ -22,7 +22,7 @@ def _described(key: str, value: Any, dtype: str) -> str:
     if isinstance(value, Tensor):
         kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
         size = "x".join(str(n) for n in value.shape)
-        place = "" if value.device.type == "cpu" else f" ({value.device})"
+        place = f" (GPU {value.device.index})" if value.device.type == "cuda" else ""
         return f"  ({key}): {kind} containing: [{dtype} of size {size}{place}]"
     return f"  ({key}): Object of type: {type(value).__name__}"
 

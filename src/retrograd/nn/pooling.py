@@ -23,7 +23,7 @@ class _MaxPoolNd(Module):
     ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
+        self.stride: Any = kernel_size if stride is None else stride
         self.padding = padding
         self.dilation = dilation
         self.return_indices = return_indices
@@ -94,9 +94,9 @@ class _MaxUnpoolNd(Module):
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
-        self.kernel_size = repeated(kernel_size, self.dims)
-        self.stride = repeated(kernel_size if stride is None else stride, self.dims)
-        self.padding = repeated(padding, self.dims)
+        self.kernel_size: tuple[Any, ...] = repeated(kernel_size, self.dims)
+        self.stride: tuple[Any, ...] = repeated(kernel_size if stride is None else stride, self.dims)
+        self.padding: tuple[Any, ...] = repeated(padding, self.dims)
 
     def extra_repr(self) -> str:
         """What is printed of it."""
@@ -178,9 +178,9 @@ class AvgPool1d(_AvgPoolNd):
         count_include_pad: bool = True,
     ) -> None:
         super().__init__()
-        self.kernel_size = repeated(kernel_size, 1)
-        self.stride = repeated(kernel_size if stride is None else stride, 1)
-        self.padding = repeated(padding, 1)
+        self.kernel_size: Any = repeated(kernel_size, 1)
+        self.stride: Any = repeated(kernel_size if stride is None else stride, 1)
+        self.padding: Any = repeated(padding, 1)
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
 
@@ -214,7 +214,7 @@ class AvgPool2d(_AvgPoolNd):
     ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
+        self.stride: Any = kernel_size if stride is None else stride
         self.padding = padding
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
@@ -248,11 +248,15 @@ class _FractionalMaxPoolNd(Module):
         _random_samples: Tensor | None = None,
     ) -> None:
         super().__init__()
-        self.kernel_size = repeated(kernel_size, self.dims)
+        self.kernel_size: tuple[Any, ...] = repeated(kernel_size, self.dims)
         self.return_indices = return_indices
         self.register_buffer("_random_samples", _random_samples)
-        self.output_size = None if output_size is None else repeated(output_size, self.dims)
-        self.output_ratio = None if output_ratio is None else repeated(output_ratio, self.dims)
+        self.output_size: tuple[Any, ...] | None = (
+            None if output_size is None else repeated(output_size, self.dims)
+        )
+        self.output_ratio: tuple[Any, ...] | None = (
+            None if output_ratio is None else repeated(output_ratio, self.dims)
+        )
         name = type(self).__name__
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")

@@ -65,16 +65,15 @@ class RNNBase(Module):
         self.num_layers = num_layers
         self.bias = bias
         self.batch_first = batch_first
-        self.dropout = float(dropout)
+        self.dropout: float = float(dropout)
         self.bidirectional = bidirectional
         self.proj_size = proj_size
-        self._flat_weights_names: list[str] = []
         for layer in range(num_layers):
             for suffix in self._suffixes():
                 for name, shape in self._shapes(layer).items():
                     made = Parameter(empty(shape, device=device, dtype=dtype))
                     setattr(self, f"{name}_l{layer}{suffix}", made)
-                    self._flat_weights_names.append(f"{name}_l{layer}{suffix}")
+        self._flat_weights_names = [name for names in self._all_weights for name in names]
         self.reset_parameters()
 
     def _suffixes(self) -> tuple[str, ...]:
@@ -101,13 +100,21 @@ class RNNBase(Module):
         """PyTorch moves the weights together for the GPU; there is nothing to do here."""
 
     @property
-    def all_weights(self) -> list[list[Any]]:
-        """The parameters by layer and direction."""
+    def _all_weights(self) -> list[list[str]]:
         return [
-            [getattr(self, f"{name}_l{layer}{suffix}") for name in self._shapes(layer)]
+            [f"{name}_l{layer}{suffix}" for name in self._shapes(layer)]
             for layer in range(self.num_layers)
             for suffix in self._suffixes()
         ]
+
+    @property
+    def all_weights(self) -> list[list[Any]]:
+        """The parameters by layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _flat_weights(self) -> list[Any]:
+        return [getattr(self, name, None) for name in self._flat_weights_names]
 
     def extra_repr(self) -> str:
         """What is printed of it."""
@@ -161,8 +168,15 @@ class RNNBase(Module):
     def _arguments(self, states: State) -> tuple[Any, ...]:
         """Those that the function has in both of its forms."""
         hx = states if len(states) == 2 else states[0]
-        flat = [getattr(self, name) for name in self._flat_weights_names]
-        return hx, flat, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional
+        return (
+            hx,
+            self._flat_weights,
+            self.bias,
+            self.num_layers,
+            self.dropout,
+            self.training,
+            self.bidirectional,
+        )
 
     def _state_shapes(self, batch: int) -> list[tuple[int, ...]]:
         """The shapes of the states: the hidden one, and an LSTM's cell."""
@@ -206,7 +220,8 @@ class RNNBase(Module):
         wanted, kind = (3, "batched 3-D") if input.dim() == 3 else (2, "unbatched 2-D")
         if any(s.dim() != wanted for s in states):
             found = ", ".join(f"{s.dim()}-D" for s in states)
-            raise RuntimeError(f"For {kind} input, {names} should also be {wanted}-D but got {found} tensor")
+            what = f"{found} tensor" if len(states) == 1 else f"({found}) tensors"
+            raise RuntimeError(f"For {kind} input, {names} should also be {wanted}-D but got {what}")
 
 
 def _check_options(mode: str, dropout: Any, num_layers: Any) -> None:

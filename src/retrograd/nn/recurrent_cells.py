@@ -32,8 +32,8 @@ class RNNCellBase(Module):
         self.hidden_size = hidden_size
         self.bias = bias
         rows = num_chunks * hidden_size
-        self.weight_ih = Parameter(empty((rows, input_size), device=device, dtype=dtype))
-        self.weight_hh = Parameter(empty((rows, hidden_size), device=device, dtype=dtype))
+        self.weight_ih: Any = Parameter(empty((rows, input_size), device=device, dtype=dtype))
+        self.weight_hh: Any = Parameter(empty((rows, hidden_size), device=device, dtype=dtype))
         for name in ("bias_ih", "bias_hh"):
             made = Parameter(empty(rows, device=device, dtype=dtype)) if bias else None
             self.register_parameter(name, made)
@@ -102,10 +102,11 @@ class RNNCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next state."""
-        if self.nonlinearity not in ("tanh", "relu"):
-            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        cell = rnn_tanh_cell if self.nonlinearity == "tanh" else rnn_relu_cell
+        cell = {"tanh": rnn_tanh_cell, "relu": rnn_relu_cell}.get(self.nonlinearity, self._unknown)
         return self._next(cell, input, None if hx is None else (hx,))[0]
+
+    def _unknown(self, *inputs: Any) -> Any:
+        raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
 
 
 class LSTMCell(RNNCellBase):

@@ -49,10 +49,6 @@ class Unflatten(Module):
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
-        if not isinstance(dim, int):
-            raise TypeError(
-                "invalid argument type for dim parameter: there are no names of dimensions here, use ints"
-            )
         if not isinstance(unflattened_size, (tuple, list)):
             raise TypeError(
                 f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}"
@@ -64,7 +60,7 @@ class Unflatten(Module):
                     f"{type(size).__name__} at pos {i}"
                 )
         self.dim = dim
-        self.unflattened_size = unflattened_size
+        self.unflattened_size: Any = unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:
         """The input in another shape."""
@@ -234,7 +230,7 @@ class Upsample(Module):
         recompute_scale_factor: bool | None = None,
     ) -> None:
         super().__init__()
-        self.name = type(self).__name__
+        self.name: str = type(self).__name__
         self.size = size
         if isinstance(scale_factor, tuple):
             self.scale_factor: Any = tuple(float(factor) for factor in scale_factor)

@@ -62,15 +62,9 @@ class SyncBatchNorm(_BatchNorm):
         group = self.process_group or default_group()
         if group.size() == 1:
             return super().forward(input)
-        count = self.num_batches_tracked
-        momentum = self.momentum
-        if self.track_running_stats and count is not None:
-            count.add_(1)
-            if momentum is None:
-                momentum = 1.0 / float(count)
         running = (self.running_mean, self.running_var) if self.track_running_stats else (None, None)
         result: Tensor = _Normalise.apply(
-            input, self.weight, self.bias, *running, self.eps, momentum or 0.0, group
+            input, self.weight, self.bias, *running, self.eps, self._count_batch(), group
         )
         return result
 

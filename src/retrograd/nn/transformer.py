@@ -86,9 +86,9 @@ class _Layer(Module):
         for name in self._attentions:
             made = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **place)
             setattr(self, name, made)
-        self.linear1 = Linear(d_model, dim_feedforward, bias, **place)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, **place)
+        self.linear1: Linear = Linear(d_model, dim_feedforward, bias, **place)
+        self.dropout: Dropout = Dropout(dropout)
+        self.linear2: Linear = Linear(dim_feedforward, d_model, bias, **place)
         self.norm_first = norm_first
         parts = range(1, len(self._attentions) + 2)  # the attentions, and the linear layers
         for i in parts:
@@ -97,8 +97,14 @@ class _Layer(Module):
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = _get_activation_fn(activation)
 
-    def _feed_forward(self, x: Tensor, last: Module) -> Tensor:
+    # The parts by PyTorch's names, under which subclasses override them.
+
+    def _sa_block(self, x: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Tensor:
+        return self._attend(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal, self.dropout1)
+
+    def _ff_block(self, x: Tensor) -> Tensor:
         hidden = self.dropout(self.activation(self.linear1(x)))
+        last = getattr(self, f"dropout{len(self._attentions) + 1}")
         return last(self.linear2(hidden))  # type: ignore[no-any-return]
 
     def _attend(
@@ -158,16 +164,12 @@ class TransformerEncoderLayer(_Layer):
         """The sequence after this layer; the masks are those of MultiheadAttention."""
         padding = additive_mask(src_key_padding_mask, "src_key_padding_mask", src_mask, src.array.dtype)
         mask = additive_mask(src_mask, "src_mask", None, src.array.dtype)
-
-        def attend(x: Tensor) -> Tensor:
-            return self._attend(self.self_attn, x, x, mask, padding, is_causal, self.dropout1)
-
         x = src
         if self.norm_first:
-            x = x + attend(self.norm1(x))
-            return x + self._feed_forward(self.norm2(x), self.dropout2)
-        x = self.norm1(x + attend(x))
-        return self.norm2(x + self._feed_forward(x, self.dropout2))  # type: ignore[no-any-return]
+            x = x + self._sa_block(self.norm1(x), mask, padding, is_causal=is_causal)
+            return x + self._ff_block(self.norm2(x))
+        x = self.norm1(x + self._sa_block(x, mask, padding, is_causal=is_causal))
+        return self.norm2(x + self._ff_block(x))  # type: ignore[no-any-return]
 
 
 class TransformerDecoderLayer(_Layer):
@@ -195,31 +197,23 @@ class TransformerDecoderLayer(_Layer):
         memory_is_causal: bool = False,
     ) -> Tensor:
         """The sequence after this layer; `memory` is what the encoder gave."""
-
-        def itself(x: Tensor) -> Tensor:
-            return self._attend(
-                self.self_attn, x, x, tgt_mask, tgt_key_padding_mask, tgt_is_causal, self.dropout1
-            )
-
-        def other(x: Tensor) -> Tensor:
-            return self._attend(
-                self.multihead_attn,
-                x,
-                memory,
-                memory_mask,
-                memory_key_padding_mask,
-                memory_is_causal,
-                self.dropout2,
-            )
-
+        own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        other = (memory_mask, memory_key_padding_mask, memory_is_causal)
         x = tgt
         if self.norm_first:
-            x = x + itself(self.norm1(x))
-            x = x + other(self.norm2(x))
-            return x + self._feed_forward(self.norm3(x), self.dropout3)
-        x = self.norm1(x + itself(x))
-        x = self.norm2(x + other(x))
-        return self.norm3(x + self._feed_forward(x, self.dropout3))  # type: ignore[no-any-return]
+            x = x + self._sa_block(self.norm1(x), *own)
+            x = x + self._mha_block(self.norm2(x), memory, *other)
+            return x + self._ff_block(self.norm3(x))
+        x = self.norm1(x + self._sa_block(x, *own))
+        x = self.norm2(x + self._mha_block(x, memory, *other))
+        return self.norm3(x + self._ff_block(x))  # type: ignore[no-any-return]
+
+    def _mha_block(
+        self, x: Tensor, mem: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False
+    ) -> Tensor:
+        return self._attend(
+            self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal, self.dropout2
+        )
 
 
 class TransformerEncoder(Module):
@@ -246,7 +240,7 @@ class TransformerEncoder(Module):
         mask_check: bool = True,
     ) -> None:
         super().__init__()
-        self.layers = _get_clones(encoder_layer, num_layers)
+        self.layers: ModuleList = _get_clones(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
@@ -280,7 +274,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = _get_clones(decoder_layer, num_layers)
+        self.layers: ModuleList = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 
@@ -326,6 +320,9 @@ class Transformer(Module):
     >>> model(rg.ones(5, 1, 8), rg.ones(3, 1, 8)).shape
     torch.Size([3, 1, 8])
     """
+
+    encoder: TransformerEncoder
+    decoder: TransformerDecoder
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, stands_for_many
 from retrograd.backends.casts import cast, maker_of, of_bfloat16
-from retrograd.backends.dtypes import SCALAR_NAMES, can_cast, scalar_dtype
+from retrograd.backends.dtypes import C_NAMES, SCALAR_NAMES, keeps_category, scalar_dtype
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import FORWARD, INFERENCE, current
 from retrograd.core.places import warn
@@ -26,9 +26,12 @@ from retrograd.errors import (
     type_name,
     unsupported_dtype,
 )
-from retrograd.values import Array, Axis
+from retrograd.values import Array, Axis, Shape
 
 ndarray: Final[Any] = np.ndarray
+
+
+_EXPECTED = "Expected out tensor to have dtype {c_wanted}, but got {c_given} instead"
 
 
 def deliver(result: Any, out: Any) -> Tensor:
@@ -47,15 +50,60 @@ def deliver(result: Any, out: Any) -> Tensor:
             "Trying to use forward AD with a function that does not support it because it is an out= function. Drop "
             "out=, or copy_() the result."
         )
-    if not can_cast(result.array.dtype, out.array.dtype):
+    if not keeps_category(result.array.dtype, out.array.dtype):
         raise no_cast(result.array.dtype, out.array.dtype)
     check_writable(out)
     if out.array.shape == result.array.shape:
         common_backend((out.array, result.array)).copyto(out.array, result.array, casting="unsafe")
     else:
+        if out.array.size:
+            warn(
+                f"An output with one or more elements was resized since it had shape {list(out.array.shape)}, which "
+                f"does not match the required output shape {list(result.array.shape)}. Give one of that shape, or of "
+                "no elements: out.resize_(0).",
+                UserWarning,
+            )
         out.array = cast(result.array, out.array.dtype)
     out._bump_version()
     found = out
+    return found
+
+
+def deliver_exact(result: Any, out: Any, complaint: str = _EXPECTED) -> Tensor:
+    """`deliver` for functions that write only into the dtype that their result has."""
+    if out is not None and out.array.dtype != result.array.dtype:
+        raise DtypeError(_about_dtypes(complaint, result, out))
+    return deliver(result, out)
+
+
+def deliver_castable(function: str, result: Any, out: Any, what: str = "result") -> Tensor:
+    """`deliver` for functions of matrices that say in their own words what they cannot write into."""
+    if out is not None and not keeps_category(result.array.dtype, out.array.dtype):
+        words = f"{function}: Expected {what} to be safely castable from {{wanted}} dtype, but got {what} "
+        words += "with dtype {given}"
+        raise DtypeError(_about_dtypes(words, result, out))
+    return deliver(result, out)
+
+
+def _about_dtypes(complaint: str, result: Any, out: Any) -> str:
+    """A complaint about the dtype of `out`, by the names of dtypes or by those of their numbers in C++."""
+    wanted, given = result.array.dtype, out.array.dtype
+    return complaint.format(
+        wanted=SCALAR_NAMES[wanted],
+        given=SCALAR_NAMES[given],
+        c_wanted=C_NAMES[wanted],
+        c_given=C_NAMES[given],
+    )
+
+
+def outputs(out: Any, count: int) -> Sequence[Tensor]:
+    """The tensors that several results are to be written into: as many as those."""
+    if len(out) != count:
+        raise TypeError(f"expected tuple of {count} elements but got {len(out)}")
+    for i, given in enumerate(out):
+        if not isinstance(given, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 'out', but got {type_name(given)}")
+    found: Sequence[Tensor] = out
     return found
 
 
@@ -93,13 +141,6 @@ def wrap_dims(dim: Any, ndim: int) -> Axis:
     return tuple(sorted(dims)) if dims else None
 
 
-def sizes_from(args: Sequence[Any]) -> tuple[int, ...]:
-    """`f(2, 3)`, `f((2, 3))` and `f(size)` alike."""
-    if len(args) == 1 and isinstance(args[0], (tuple, list)):
-        args = args[0]
-    return tuple(int(n.__index__()) for n in args)
-
-
 def plain(v: Any) -> Any:
     """The bare array or number behind a value: for conditions and counts, which have no gradient."""
     return v.array if isinstance(v, Tensor) else v
@@ -111,7 +152,7 @@ def as_value(array: Any, like: Any) -> Any:
         return array
     made = as_array(array)
     # NumPy's `astype` to bfloat16 gives its own kind of array, not ours.
-    return Tensor(of_bfloat16().seen(made) if made.dtype.kind == "V" else made)
+    return Tensor(of_bfloat16().seen(made) if made.dtype.kind == "V" else made, share=True)
 
 
 def memory_order(xp: Backend, x: Array) -> Any:
@@ -121,7 +162,7 @@ def memory_order(xp: Backend, x: Array) -> Any:
 
 def tensor_of(found: Any) -> Tensor:
     """What an array library returned, as a Tensor: an array, or its own kind of number in the place of one."""
-    made = Tensor(np.asarray(found) if isinstance(found, np.generic) else found)
+    made = Tensor(np.asarray(found) if isinstance(found, np.generic) else found, share=True)
     if current().special & INFERENCE:
         made._counter = UNTRACKED
     return made
@@ -142,6 +183,11 @@ def zeros_beside(v: Any, shape: Any, dtype: Any = None) -> Any:
 def beside(array: Any, other: Any) -> Any:
     """An array of the host (indices, a mask, a number) in the memory of another one; any other as it is."""
     return array if type(array) is not ndarray or type(other) is ndarray else backend_of(other).asarray(array)
+
+
+def joint_shape(a: Shape, b: Shape) -> Shape:
+    """The shape to which both broadcast; a ValueError where there is none."""
+    return a if a == b else np.broadcast_shapes(a, b)
 
 
 def wrapped(x: Any, y: Any) -> tuple[Any, Any]:
@@ -167,7 +213,7 @@ def number_pair(x: Any, y: Any) -> Any:
     if type(x) is Tensor or not all(isinstance(v, (bool, int, float, complex)) for v in (x, y)):
         return x
     dtype = scalar_dtype(x)
-    return Tensor(maker_of(dtype).asarray(x, dtype))
+    return Tensor(maker_of(dtype).asarray(x, dtype), share=True)
 
 
 def check_division(kernel: str, x: Any, y: Any) -> None:
@@ -215,6 +261,20 @@ def require_tensor(function: str, argument: str, position: int, value: Any) -> T
     return value
 
 
+def optional_tensor(function: str, argument: str, position: int, value: Any) -> Tensor | None:
+    """`value`, if it is a Tensor or None."""
+    return None if value is None else require_tensor(function, argument, position, value)
+
+
+def require_sequence(function: str, argument: str, position: int, value: Any) -> Sequence[Any]:
+    """`value`, if it is a tuple or a list: of ints, as those who ask for it find out."""
+    if not isinstance(value, (tuple, list)):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be tuple of ints, not {type_name(value)}"
+        )
+    return value
+
+
 def require_word(function: str, argument: str, value: Any, position: int = 0) -> str:
     """`value`, if it is a string; `position` counts from 1, where PyTorch tells it."""
     if not isinstance(value, str):
@@ -226,6 +286,11 @@ def require_word(function: str, argument: str, value: Any, position: int = 0) ->
 def differ(*arguments: Any) -> bool:
     """Whether samples of a `vmap` have another of these tensors than their neighbours."""
     return any(isinstance(a, Tensor) and stands_for_many(a.array) for a in arguments)
+
+
+def c_name(a: Array) -> str:
+    """The dtype of an array as it is called in C."""
+    return C_NAMES[a.dtype]
 
 
 def number_from(function: str, argument: str, position: int, value: Any) -> Any:
@@ -246,8 +311,32 @@ def number_from(function: str, argument: str, position: int, value: Any) -> Any:
     )
 
 
+def real_from(function: str, argument: str, position: int, value: Any) -> Any:
+    """The same for a number that can be compared with others: not a complex one."""
+    if type(value) is float:
+        return value
+    number = number_from(function, argument, position, value)
+    if isinstance(number, complex):
+        raise OperandError(
+            f"{function}(): argument '{argument}' (position {position}) must be float, not complex"
+        )
+    return number
+
+
+def scalar_from(function: str, argument: str, position: int, value: Any) -> Any:
+    """The same where PyTorch takes any number, and finds that it is not real when it uses it."""
+    number = number_from(function, argument, position, value)
+    if isinstance(number, complex):
+        raise DtypeError(
+            f"value cannot be converted to type double without overflow: '{argument}' of {function}() is {number}"
+        )
+    return number
+
+
 def int_from(function: str, argument: str, position: int, value: Any) -> int:
     """A whole number, of whichever type."""
+    if type(value) is int:
+        return value
     if hasattr(value, "__index__") and not isinstance(value, bool):
         with suppress(TypeError):  # an array of several, or of other numbers
             return int(value.__index__())

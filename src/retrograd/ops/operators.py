@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.dtypes import check_element
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.operators import Operators
@@ -44,9 +45,11 @@ def _operand(y: Any) -> Any:
     """The left operand of a reflected operator as a tensor."""
     if isinstance(y, Tensor):
         return y
-    if isinstance(y, (bool, int, float, complex, np.generic, np.ndarray)):
-        return Tensor(np.asarray(y))
-    raise OperandError(f"unsupported operand type: {type(y).__name__}")
+    if isinstance(y, (np.generic, np.ndarray)):
+        check_element(y.dtype)
+    elif not isinstance(y, (bool, int, float, complex)):
+        raise OperandError(f"unsupported operand type: {type(y).__name__}")
+    return Tensor(np.asarray(y), share=True)
 
 
 def _matrix(y: Any) -> Tensor:
@@ -54,7 +57,8 @@ def _matrix(y: Any) -> Tensor:
     if isinstance(y, Tensor):
         return y
     if isinstance(y, np.ndarray):
-        return Tensor(y)
+        check_element(y.dtype)
+        return Tensor(y, share=True)
     raise OperandError(f"unsupported operand type for @: {type(y).__name__}")
 
 
@@ -86,7 +90,7 @@ class TensorArithmetic(Operators):
 
     def rdiv(self, x: Any, y: Any, /) -> Any:
         if isinstance(y, np.ndarray):
-            return apply2(Div(), Tensor(y), x)
+            return apply2(Div(), Tensor(y, share=True), x)
         return apply2(Mul(), apply1(Reciprocal(), x), y)
 
     def floordiv(self, x: Any, y: Any, /) -> Any:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import partial
-from types import BuiltinFunctionType, MethodType
+from functools import partial, wraps
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Self, TypeVar
 
 from retrograd import public_names
@@ -33,6 +33,8 @@ def public(*names: str, method: bool = False) -> Callable[[F], F]:
     """
 
     def declare(function: F) -> F:
+        if isinstance(function, FunctionType):  # neither a class nor compiled
+            function = judged(function)
         forms: dict[str, InPlaceForm] = {}
         for name in names:
             short = name.rpartition(".")[2]
@@ -47,12 +49,31 @@ def public(*names: str, method: bool = False) -> Callable[[F], F]:
     return declare
 
 
-def public_property(*names: str, setter: Any = None) -> Callable[[F], F]:
-    """Declares a function as what computes these attributes of Tensor; `setter` is called where one is assigned to."""
+def judged(function: F) -> F:
+    """An interpreted function that tells a wrong type before other faults. See Note [Types first]."""
+
+    @wraps(function)
+    def call(*args: Any, **named: Any) -> Any:
+        try:
+            return function(*args, **named)
+        except (TypeError, MemoryError):
+            raise
+        except Exception:
+            judge = load("retrograd.ops.refusals")
+            error = judge.refusal(function.__module__, function.__name__, args, named)
+            if error is None:
+                raise
+            raise error from None
+
+    return call  # type: ignore[return-value]
+
+
+def public_property(*names: str, setter: Any = None, deleter: Any = None) -> Callable[[F], F]:
+    """Declares a function as what computes these attributes of Tensor; the others are called where one is changed."""
 
     def declare(function: F) -> F:
         for name in names:
-            _record(name, property(function, setter))
+            _record(name, property(function, setter, deleter))
         return function
 
     return declare
@@ -96,7 +117,7 @@ class InPlaceForm(partial[Any]):
         whole = signature(self.function)
         _, *others = whole.parameters.values()
         kept = [p for p in others if p.name not in ("out", "inplace")]
-        return whole.replace(parameters=[Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *kept])
+        return whole.replace(parameters=[Parameter("input", Parameter.POSITIONAL_OR_KEYWORD), *kept])
 
 
 # -- the methods of Tensor -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What functions with several results return: named tuples that print as PyTorch's do.
+"""What functions with several results return: named tuples that are, and print, as those of `torch.return_types`.
 
 This file stays interpreted in a compiled build: mypyc has no subclasses of named tuples.
 """
@@ -9,11 +9,46 @@ from typing import Any, NamedTuple, TypeVar
 
 from retrograd.core.tensor import Tensor
 
+C = TypeVar("C", bound=type)
+RETURN_TYPES: dict[str, type] = {}
 
-def shown_fields(name: str, fields: dict[str, Any]) -> str:
-    """A result with named fields, printed as PyTorch does."""
-    lines = [f"{field}={value!r}" for field, value in fields.items()]
-    return f"torch.return_types.{name}(\n" + ",\n".join(lines) + ")"
+
+def named(name: str) -> Any:
+    """Gives the tuples of a class the name that they have in `return_types`, and the looks of PyTorch's."""
+
+    def rename(cls: C) -> C:
+        loose: Any = cls
+        loose.__name__ = loose.__qualname__ = name
+        loose.__module__ = "retrograd.return_types"
+        loose.n_fields = loose.n_sequence_fields = len(loose._fields)
+        loose.n_unnamed_fields = 0
+        loose.__repr__ = _text
+        loose.__new__ = _of_sequence(cls)
+        RETURN_TYPES[name] = cls
+        return cls
+
+    return rename
+
+
+def _of_sequence(cls: Any) -> Any:
+    """What makes such a tuple: of its parts, as ours are, or of one sequence of them, as PyTorch's."""
+    of_parts = cls.__new__
+    count = len(cls._fields)
+
+    def new(made: Any, *parts: Any) -> Any:
+        if len(parts) == 1 and count > 1:
+            parts = tuple(parts[0])
+            if len(parts) != count:
+                name = f"torch.return_types.{made.__name__}"
+                raise TypeError(f"{name}() takes a {count}-sequence ({len(parts)}-sequence given)")
+        return of_parts(made, *parts)
+
+    return new
+
+
+def _text(self: Any) -> str:
+    lines = [f"{field}={value!r}" for field, value in self._asdict().items()]
+    return f"torch.return_types.{type(self).__name__}(\n" + ",\n".join(lines) + ")"
 
 
 class Found(NamedTuple):
@@ -22,77 +57,93 @@ class Found(NamedTuple):
     values: Tensor
     indices: Tensor
 
-    def __repr__(self) -> str:
-        return shown_fields(type(self).__name__.removesuffix("Result").lower(), self._asdict())
 
-
+@named("max")
 class MaxResult(Found):
     """What `max(input, dim)` returns."""
 
 
+@named("min")
 class MinResult(Found):
     """What `min(input, dim)` returns."""
 
 
+@named("sort")
 class SortResult(Found):
     """What `sort` returns."""
 
 
+@named("topk")
 class TopkResult(Found):
     """What `topk` returns."""
 
 
+@named("kthvalue")
 class KthvalueResult(Found):
     """What `kthvalue` returns."""
 
 
+@named("median")
 class MedianResult(Found):
     """What `median(input, dim)` returns."""
 
 
+@named("nanmedian")
 class NanmedianResult(Found):
     """What `nanmedian(input, dim)` returns."""
 
 
+@named("mode")
 class ModeResult(Found):
     """What `mode` returns."""
 
 
+@named("cummax")
 class CummaxResult(Found):
     """What `cummax` returns."""
 
 
+@named("cummin")
 class CumminResult(Found):
     """What `cummin` returns."""
 
 
+@named("aminmax")
 class AminmaxResult(NamedTuple):
     """What `aminmax(input)` returns: the smallest and the largest."""
 
     min: Tensor
     max: Tensor
 
-    def __repr__(self) -> str:
-        return shown_fields("aminmax", self._asdict())
+
+@named("frexp")
+class FrexpResult(NamedTuple):
+    """What `frexp(input)` returns: numbers in [0.5, 1) with the sign, and powers of two."""
+
+    mantissa: Tensor
+    exponent: Tensor
 
 
-# -- of linear algebra: their classes have the names of PyTorch's ---------------------------------------------------
+@named("histogram")
+class HistogramResult(NamedTuple):
+    """What `histogram` returns: the counts and the edges of the bins."""
 
-C = TypeVar("C", bound=type)
-
-
-def shown(cls: C) -> C:
-    """Lets the tuples of a class print as PyTorch's do."""
-    loose: Any = cls
-    loose.__repr__ = _text
-    return cls
+    hist: Tensor
+    bin_edges: Tensor
 
 
-def _text(self: Any) -> str:
-    return shown_fields(type(self).__name__.removesuffix("_result"), self._asdict())
+@named("histogramdd")
+class HistogramddResult(NamedTuple):
+    """What `histogramdd` returns: the counts and the edges of the bins in each dimension."""
+
+    hist: Tensor
+    bin_edges: tuple[Tensor, ...]
 
 
-@shown
+# -- of linear algebra -----------------------------------------------------------------------------------------------
+
+
+@named("linalg_cholesky_ex")
 class linalg_cholesky_ex(NamedTuple):  # noqa: N801
     """The Cholesky factor, and the order of the first minor that is not positive, else 0."""
 
@@ -100,7 +151,7 @@ class linalg_cholesky_ex(NamedTuple):  # noqa: N801
     info: Tensor
 
 
-@shown
+@named("linalg_eig")
 class linalg_eig(NamedTuple):  # noqa: N801
     """Eigenvalues and eigenvectors."""
 
@@ -108,7 +159,7 @@ class linalg_eig(NamedTuple):  # noqa: N801
     eigenvectors: Tensor
 
 
-@shown
+@named("linalg_eigh")
 class linalg_eigh(NamedTuple):  # noqa: N801
     """Eigenvalues and eigenvectors of Hermitian matrices."""
 
@@ -116,7 +167,7 @@ class linalg_eigh(NamedTuple):  # noqa: N801
     eigenvectors: Tensor
 
 
-@shown
+@named("linalg_inv_ex")
 class linalg_inv_ex(NamedTuple):  # noqa: N801
     """The inverse, and where elimination met a zero pivot, else 0."""
 
@@ -124,7 +175,7 @@ class linalg_inv_ex(NamedTuple):  # noqa: N801
     info: Tensor
 
 
-@shown
+@named("linalg_ldl_factor")
 class linalg_ldl_factor(NamedTuple):  # noqa: N801
     """L and D in one matrix, and the pivots."""
 
@@ -132,7 +183,7 @@ class linalg_ldl_factor(NamedTuple):  # noqa: N801
     pivots: Tensor
 
 
-@shown
+@named("linalg_ldl_factor_ex")
 class linalg_ldl_factor_ex(NamedTuple):  # noqa: N801
     """L and D in one matrix, the pivots, and which block of D is zero, else 0."""
 
@@ -141,7 +192,7 @@ class linalg_ldl_factor_ex(NamedTuple):  # noqa: N801
     info: Tensor
 
 
-@shown
+@named("linalg_lstsq")
 class linalg_lstsq(NamedTuple):  # noqa: N801
     """What makes `A @ X - B` smallest, and what is known of A."""
 
@@ -151,7 +202,7 @@ class linalg_lstsq(NamedTuple):  # noqa: N801
     singular_values: Tensor
 
 
-@shown
+@named("linalg_lu")
 class linalg_lu(NamedTuple):  # noqa: N801
     """P, L and U of `A = P @ L @ U`."""
 
@@ -160,7 +211,7 @@ class linalg_lu(NamedTuple):  # noqa: N801
     U: Tensor
 
 
-@shown
+@named("linalg_lu_factor")
 class linalg_lu_factor(NamedTuple):  # noqa: N801
     """L and U in one matrix, and the pivots."""
 
@@ -168,7 +219,7 @@ class linalg_lu_factor(NamedTuple):  # noqa: N801
     pivots: Tensor
 
 
-@shown
+@named("linalg_lu_factor_ex")
 class linalg_lu_factor_ex(NamedTuple):  # noqa: N801
     """L and U in one matrix, the pivots, and where U has a zero on its diagonal, else 0."""
 
@@ -177,7 +228,7 @@ class linalg_lu_factor_ex(NamedTuple):  # noqa: N801
     info: Tensor
 
 
-@shown
+@named("linalg_qr")
 class linalg_qr(NamedTuple):  # noqa: N801
     """Q and R of `A = Q @ R`."""
 
@@ -185,7 +236,7 @@ class linalg_qr(NamedTuple):  # noqa: N801
     R: Tensor
 
 
-@shown
+@named("linalg_slogdet")
 class linalg_slogdet(NamedTuple):  # noqa: N801
     """The determinant's sign, and the logarithm of its size."""
 
@@ -193,7 +244,7 @@ class linalg_slogdet(NamedTuple):  # noqa: N801
     logabsdet: Tensor
 
 
-@shown
+@named("linalg_solve_ex")
 class linalg_solve_ex(NamedTuple):  # noqa: N801
     """The solution, and where elimination met a zero pivot, else 0."""
 
@@ -201,7 +252,7 @@ class linalg_solve_ex(NamedTuple):  # noqa: N801
     info: Tensor
 
 
-@shown
+@named("linalg_svd")
 class linalg_svd(NamedTuple):  # noqa: N801
     """U, S and Vh of `A = U @ diag(S) @ Vh`."""
 
@@ -210,7 +261,7 @@ class linalg_svd(NamedTuple):  # noqa: N801
     Vh: Tensor
 
 
-@shown
+@named("geqrf")
 class geqrf_result(NamedTuple):  # noqa: N801
     """R with reflections below its diagonal, and their factors."""
 
@@ -218,7 +269,7 @@ class geqrf_result(NamedTuple):  # noqa: N801
     tau: Tensor
 
 
-@shown
+@named("lu_unpack")
 class lu_unpack_result(NamedTuple):  # noqa: N801
     """P, L and U of `A = P @ L @ U`."""
 
@@ -227,7 +278,7 @@ class lu_unpack_result(NamedTuple):  # noqa: N801
     U: Tensor
 
 
-@shown
+@named("qr")
 class qr_result(NamedTuple):  # noqa: N801
     """Q and R of `A = Q @ R`."""
 
@@ -235,7 +286,7 @@ class qr_result(NamedTuple):  # noqa: N801
     R: Tensor
 
 
-@shown
+@named("slogdet")
 class slogdet_result(NamedTuple):  # noqa: N801
     """The determinant's sign, and the logarithm of its size."""
 
@@ -243,7 +294,7 @@ class slogdet_result(NamedTuple):  # noqa: N801
     logabsdet: Tensor
 
 
-@shown
+@named("svd")
 class svd_result(NamedTuple):  # noqa: N801
     """U, S and V of `A = U @ diag(S) @ V.mH`."""
 
@@ -252,7 +303,7 @@ class svd_result(NamedTuple):  # noqa: N801
     V: Tensor
 
 
-@shown
+@named("triangular_solve")
 class triangular_solve_result(NamedTuple):  # noqa: N801
     """The solution, and a copy of the triangle."""
 

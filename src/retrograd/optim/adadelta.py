@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd.core.tensor import Tensor
 from retrograd.optim.formula import FormulaOptimizer, Kept
-from retrograd.optim.optimizer import Group, Params
+from retrograd.optim.optimizer import Group, Params, functional_step
 from retrograd.optim.options import check_not_negative, check_rate
 
 
@@ -77,3 +77,38 @@ class Adadelta(FormulaOptimizer):
 
     def _rule_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
         return rates["lr"], rates["rho"], 1 - rates["rho"], rates["eps"]
+
+
+def adadelta(
+    params: list[Tensor],
+    grads: list[Tensor],
+    square_avgs: list[Tensor],
+    acc_deltas: list[Tensor],
+    state_steps: list[Tensor],
+    capturable: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float,
+    rho: float,
+    eps: float,
+    weight_decay: float,
+    maximize: bool,
+) -> None:
+    """A step of Adadelta whose state the caller keeps: Note [Functional forms]."""
+    kept = {
+        "square_avg": square_avgs,
+        "acc_delta": acc_deltas,
+        "step": state_steps,
+    }
+    rates = {
+        "lr": lr,
+        "rho": rho,
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "maximize": maximize,
+        "capturable": capturable,
+        "differentiable": differentiable,
+    }
+    functional_step(Adadelta, params, grads, kept, rates)

@@ -9,7 +9,7 @@ from retrograd.backends.limits import finfo
 from retrograd.core.tensor import Tensor
 from retrograd.ops.tensor.create import zeros
 from retrograd.optim.formula import FormulaOptimizer, Kept, fade
-from retrograd.optim.optimizer import Group, Params
+from retrograd.optim.optimizer import Group, Params, functional_step
 
 
 class Adafactor(FormulaOptimizer):
@@ -118,3 +118,41 @@ def _mean_size(xp: Any, value: Any) -> float:
     """The root of the mean of the squares."""
     flat = value.reshape(-1)
     return sqrt(float(xp.vdot(flat, flat)) / max(1, prod(value.shape)))
+
+
+def adafactor(
+    params: list[Tensor],
+    grads: list[Tensor],
+    row_vars: list[Tensor | None],
+    col_vars: list[Tensor | None],
+    variances: list[Tensor | None],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_complex: bool = False,
+    *,
+    d: float,
+    lr: float | Tensor,
+    beta2_decay: float,
+    weight_decay: float,
+    eps1: float | None,
+    eps2: float,
+    maximize: bool,
+) -> None:
+    """A step of Adafactor whose state the caller keeps: Note [Functional forms]."""
+    kept = {
+        "row_var": row_vars,
+        "col_var": col_vars,
+        "variance": variances,
+        "step": state_steps,
+    }
+    rates = {
+        "lr": lr,
+        "beta2_decay": beta2_decay,
+        "eps": (eps1, eps2),
+        "d": d,
+        "weight_decay": weight_decay,
+        "maximize": maximize,
+    }
+    functional_step(Adafactor, params, grads, kept, rates, grad_scale, found_inf)

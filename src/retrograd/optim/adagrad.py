@@ -7,7 +7,7 @@ from typing import Any
 from retrograd.core.tensor import Tensor
 from retrograd.ops.tensor.create import full_like
 from retrograd.optim.formula import FormulaOptimizer, Kept
-from retrograd.optim.optimizer import Group, Params
+from retrograd.optim.optimizer import Group, Params, functional_step
 from retrograd.optim.options import check_kinds, check_not_negative, check_rate
 
 
@@ -99,3 +99,38 @@ class Adagrad(FormulaOptimizer):
 
     def _rule_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
         return rates["lr"] / (1 + (step - 1) * rates["lr_decay"]), rates["eps"]
+
+
+def adagrad(
+    params: list[Tensor],
+    grads: list[Tensor],
+    state_sums: list[Tensor],
+    state_steps: list[Tensor],
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float,
+    weight_decay: float,
+    lr_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """A step of Adagrad whose state the caller keeps: Note [Functional forms]."""
+    kept = {
+        "sum": state_sums,
+        "step": state_steps,
+    }
+    rates = {
+        "lr": lr,
+        "lr_decay": lr_decay,
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "maximize": maximize,
+        "differentiable": differentiable,
+    }
+    functional_step(Adagrad, params, grads, kept, rates, grad_scale, found_inf)

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.backends.kernels.optimizer_steps import AdamRates, AdamRow
+from retrograd.backends.kernels.optimizer_steps import AdamRates
 from retrograd.backends.quiet import QUIET, hush, unhush
-from retrograd.core.inplace import check_writable
 from retrograd.core.tensor import Tensor
 from retrograd.ops.tensor.create import zeros_like
-from retrograd.optim.memory import advanced, must_record, new_count, state_array, steps
-from retrograd.optim.optimizer import Group, Optimizer, Params
+from retrograd.optim.memory import (
+    adam_rows,
+    advanced,
+    check_all_writable,
+    mark_written,
+    must_record,
+    new_count,
+    steps,
+)
+from retrograd.optim.optimizer import Group, Optimizer, Params, StateDict, functional_step
 from retrograd.optim.options import (
     check_betas,
     check_kinds,
@@ -97,48 +104,34 @@ class Adam(Optimizer):
         """Moves every parameter that has a gradient; returns what `closure`, called first, returns."""
         return self._move_groups(closure)
 
-    def _move(self, group: Group) -> None:
-        moving = [param for param in group["params"] if param.grad is not None]
-        check_not_captured(group, moving)
-        if must_record(group):
-            for param in moving:
-                state = self._state_of(param, group)
-                adam_recorded(param, param.grad, state, advanced(state["step"]), group)
+    def _move_all(
+        self, params: list[Tensor], grads: list[Tensor], states: list[StateDict], rates: Group
+    ) -> None:
+        check_not_captured(rates, params)
+        for param, state in zip(params, states, strict=True):
+            if not state:
+                _start(state, param, rates)
+        if must_record(rates):
+            for param, grad, state in zip(params, grads, states, strict=True):
+                adam_recorded(param, grad, state, advanced(state["step"]), rates)
             return
-        for param in moving:
-            check_writable(param)
-        rows = [self._row(param, self._state_of(param, group), bool(group["amsgrad"])) for param in moving]
+        check_all_writable(params)
+        rows = adam_rows(params, grads, states, bool(rates["amsgrad"]))
         token = hush(QUIET)
         try:
-            steps("adam_steps", rows, _rates(group))
+            steps("adam_steps", rows, _rates(rates))
         finally:
             unhush(token)
-        for param in moving:
-            param._bump_version()
+        mark_written(params)
 
-    def _row(self, param: Tensor, state: dict[str, Any], amsgrad: bool) -> AdamRow:
-        """The memory of a parameter, of its gradient and of its state, with one more step counted."""
-        grad = param.grad
-        assert grad is not None
-        return (
-            param.array,
-            grad.array,
-            state_array(state["exp_avg"]),
-            state_array(state["exp_avg_sq"]),
-            state_array(state["max_exp_avg_sq"]) if amsgrad else None,
-            advanced(state["step"]),
-        )
 
-    def _state_of(self, param: Tensor, group: Group) -> dict[str, Any]:
-        """The averages of a parameter, zeros before its first step."""
-        state: dict[str, Any] = self.state[param]
-        if not state:
-            state["step"] = new_count()
-            state["exp_avg"] = zeros_like(param, requires_grad=False)
-            state["exp_avg_sq"] = zeros_like(param, requires_grad=False)
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = zeros_like(param, requires_grad=False)
-        return state
+def _start(state: StateDict, param: Tensor, rates: Group) -> None:
+    """The averages before the first step: zeros."""
+    state["step"] = new_count()
+    state["exp_avg"] = zeros_like(param, requires_grad=False)
+    state["exp_avg_sq"] = zeros_like(param, requires_grad=False)
+    if rates["amsgrad"]:
+        state["max_exp_avg_sq"] = zeros_like(param, requires_grad=False)
 
 
 def _rates(group: Group) -> AdamRates:
@@ -168,3 +161,53 @@ def _check_tensors(lr: Any, betas: Any, foreach: bool) -> None:
             raise ValueError(
                 f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True. Leave foreach out."
             )
+
+
+def adam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_complex: bool = False,
+    decoupled_weight_decay: bool = False,
+    *,
+    amsgrad: bool,
+    beta1: float | Tensor,
+    beta2: float | Tensor,
+    lr: float | Tensor,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """A step of Adam whose state the caller keeps; see Note [Functional forms].
+
+    >>> import retrograd as rg
+    >>> w, mean, square, count = rg.tensor([4.0]), rg.zeros(1), rg.zeros(1), rg.tensor(0.0)
+    >>> options = {"amsgrad": False, "beta1": 0.9, "beta2": 0.999, "weight_decay": 0, "eps": 1e-8, "maximize": False}
+    >>> rg.optim.adam.adam([w], [2 * w], [mean], [square], [], [count], lr=0.5, **options)
+    >>> w, count
+    (tensor([3.5000]), tensor(1.))
+    """
+    kept = {
+        "exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "max_exp_avg_sq": max_exp_avg_sqs, "step": state_steps
+    }  # fmt: skip
+    rates = {
+        "lr": lr,
+        "betas": (beta1, beta2),
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "amsgrad": amsgrad,
+        "maximize": maximize,
+        "capturable": capturable,
+        "differentiable": differentiable,
+        "decoupled_weight_decay": decoupled_weight_decay,
+    }
+    functional_step(Adam, params, grads, kept, rates, grad_scale, found_inf)

@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd.core.tensor import Tensor
 from retrograd.optim.formula import FormulaOptimizer, Kept, fade
-from retrograd.optim.optimizer import Group, Params
+from retrograd.optim.optimizer import Group, Params, functional_step
 from retrograd.optim.options import check_betas, check_not_negative, check_rate
 
 
@@ -76,3 +76,39 @@ class Adamax(FormulaOptimizer):
     def _rule_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
         beta1, beta2 = rates["betas"]
         return rates["lr"] / (1 - beta1**step), 1 - beta1, beta2, rates["eps"]
+
+
+def adamax(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_infs: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    eps: float,
+    beta1: float,
+    beta2: float,
+    lr: float,
+    weight_decay: float,
+) -> None:
+    """A step of Adamax whose state the caller keeps: Note [Functional forms]."""
+    kept = {
+        "exp_avg": exp_avgs,
+        "exp_inf": exp_infs,
+        "step": state_steps,
+    }
+    rates = {
+        "lr": lr,
+        "betas": (beta1, beta2),
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "maximize": maximize,
+        "capturable": capturable,
+        "differentiable": differentiable,
+    }
+    functional_step(Adamax, params, grads, kept, rates)

@@ -7,7 +7,7 @@ from typing import Any
 from retrograd.core.tensor import Tensor
 from retrograd.optim.formula import FormulaOptimizer, Kept, fade
 from retrograd.optim.memory import new_count, state_array
-from retrograd.optim.optimizer import Group, Params, StateDict
+from retrograd.optim.optimizer import Group, Params, StateDict, functional_step
 from retrograd.optim.options import check_not_negative, check_rate, number
 
 
@@ -70,8 +70,7 @@ class ASGD(FormulaOptimizer):
     def _names(self, param: Tensor, group: Group) -> tuple[str, ...]:
         return ("ax",)
 
-    def _start(self, state: StateDict, param: Tensor, group: Group) -> None:
-        super()._start(state, param, group)
+    def _start_numbers(self, state: StateDict, group: Group) -> None:
         state["eta"] = new_count(number(group["lr"]))
         state["mu"] = new_count(1.0)
 
@@ -91,3 +90,42 @@ class ASGD(FormulaOptimizer):
 
     def _rule_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
         return 1 - rates["lambd"] * rates["eta"], rates["eta"], rates["mu"]
+
+
+def asgd(
+    params: list[Tensor],
+    grads: list[Tensor],
+    axs: list[Tensor],
+    mus: list[Tensor],
+    etas: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    lambd: float,
+    lr: float,
+    t0: float,
+    alpha: float,
+    weight_decay: float,
+) -> None:
+    """A step of ASGD whose state the caller keeps: Note [Functional forms]."""
+    kept = {
+        "ax": axs,
+        "mu": mus,
+        "eta": etas,
+        "step": state_steps,
+    }
+    rates = {
+        "lr": lr,
+        "lambd": lambd,
+        "t0": t0,
+        "alpha": alpha,
+        "weight_decay": weight_decay,
+        "maximize": maximize,
+        "capturable": capturable,
+        "differentiable": differentiable,
+    }
+    functional_step(ASGD, params, grads, kept, rates)

@@ -21,10 +21,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from retrograd.backends.quiet import QUIET, hush, unhush
-from retrograd.core.inplace import check_writable
 from retrograd.core.tensor import Tensor
 from retrograd.ops.tensor.create import zeros_like
-from retrograd.optim.memory import advanced, must_record, new_count, state_array, steps
+from retrograd.optim.memory import (
+    advanced,
+    check_all_writable,
+    mark_written,
+    must_record,
+    new_count,
+    state_array,
+    steps,
+)
 from retrograd.optim.optimizer import Group, Optimizer, StateDict
 from retrograd.optim.options import check_not_captured, number
 from retrograd.optim.recorded import part, whole
@@ -90,41 +97,45 @@ class FormulaOptimizer(Optimizer):
 
     # -- a step ------------------------------------------------------------------------------------------------------
 
-    def _move(self, group: Group) -> None:
-        moving = [param for param in group["params"] if param.grad is not None]
-        check_not_captured(group, moving)
-        for param in moving:
-            if not self.state[param]:
-                self._start(self.state[param], param, group)
-        if must_record(group):
-            for param in moving:
-                self._move_recorded(param, self.state[param], group)
+    def _move_all(
+        self, params: list[Tensor], grads: list[Tensor], states: list[StateDict], rates: Group
+    ) -> None:
+        check_not_captured(rates, params)
+        for param, state in zip(params, states, strict=True):
+            if not state:
+                self._start(state, param, rates)
+        if must_record(rates):
+            for param, grad, state in zip(params, grads, states, strict=True):
+                self._move_recorded(param, grad, state, rates)
             return
-        for param in moving:
-            check_writable(param)
-        rates = {name: number(value) if isinstance(value, Tensor) else value for name, value in group.items()}
-        rows = [self._row(param, self.state[param], dict(rates)) for param in moving]
+        check_all_writable(params)
+        plain = {name: number(value) if isinstance(value, Tensor) else value for name, value in rates.items()}
+        rows = [
+            self._row(param.array, grad.array, state, dict(plain), self._names(param, rates))
+            for param, grad, state in zip(params, grads, states, strict=True)
+        ]
         token = hush(QUIET)
         try:
             steps("formula_steps", rows, self)
         finally:
             unhush(token)
-        for param in moving:
-            param._bump_version()
+        mark_written(params)
 
     def _start(self, state: StateDict, param: Tensor, group: Group) -> None:
         state["step"] = new_count()
+        self._start_numbers(state, group)
         for name in self._names(param, group):
             state[name] = self._begin(name, param, group)
 
-    def _row(self, param: Tensor, state: StateDict, rates: Group) -> Row:
+    def _start_numbers(self, state: StateDict, group: Group) -> None:
+        """What is kept beside the count of steps and tensors of the parameter's size."""
+
+    def _row(self, param: Array, grad: Array, state: StateDict, rates: Group, names: tuple[str, ...]) -> Row:
         """The memory of a parameter, of its gradient and of what is kept, with one more step counted."""
-        step, names = advanced(state["step"]) if "step" in state else 0.0, self._names(param, rates)
+        step = advanced(state["step"]) if "step" in state else 0.0
         self._numbers_of_step(state, step, rates)
-        grad = param.grad
-        assert grad is not None
         kept = tuple([state_array(state[name]) for name in names])
-        return Row(param.array, grad.array, kept, self._all_numbers(step, rates), names, step, rates)
+        return Row(param, grad, kept, self._all_numbers(step, rates), names, step, rates)
 
     def _all_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
         """What a rule of the kernel pack is given for a parameter."""
@@ -149,7 +160,7 @@ class FormulaOptimizer(Optimizer):
                 if kept[name] is not where:
                     xp.copyto(where, kept[name])
 
-    def _move_recorded(self, param: Tensor, state: StateDict, group: Group) -> None:
+    def _move_recorded(self, param: Tensor, grad: Tensor, state: StateDict, group: Group) -> None:
         """A step on tensors, which is recorded."""
         rates, step = dict(group), advanced(state["step"]) if "step" in state else 0.0
         self._numbers_of_step(state, step, rates)
@@ -157,8 +168,7 @@ class FormulaOptimizer(Optimizer):
         kept: Kept = {name: part(state[name], is_complex) for name in self._names(param, group)}
         # A copy: what the formula saves of the parameter is about to be overwritten.
         before = part(param.clone(), is_complex)
-        assert param.grad is not None
-        new = self._new(np, before, part(param.grad, is_complex), kept, step, rates)
+        new = self._new(np, before, part(grad, is_complex), kept, step, rates)
         param.copy_(whole(new, is_complex))
         for name, value in kept.items():
             state[name] = whole(value, is_complex)

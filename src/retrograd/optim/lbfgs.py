@@ -11,7 +11,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.ops.elementwise.complex_numbers import view_as_real
 from retrograd.ops.shape.join import cat
 from retrograd.ops.tensor.create import zeros_like
-from retrograd.optim.line_search import Point, StrongWolfe
+from retrograd.optim.line_search import ENOUGH_DOWN, ENOUGH_FLATTER, Point, StrongWolfe
 from retrograd.optim.optimizer import Group, Optimizer, Params, StateDict
 from retrograd.optim.options import check_rate, number
 
@@ -154,6 +154,24 @@ class LBFGS(Optimizer):
             count = own.numel()
             own.add_(direction[done : done + count].view_as(own), alpha=length)
             done += count
+
+
+def _strong_wolfe(
+    obj_func: Callable[..., Any], x: Any, t: float, d: Tensor, f: float, g: Tensor, gtd: Any, c1: float = ENOUGH_DOWN,
+    c2: float = ENOUGH_FLATTER, tolerance_change: float = 1e-9, max_ls: int = 25,
+) -> tuple[float, Tensor, float, int]:  # fmt: skip
+    """The search as other optimisers call PyTorch's: new loss and gradient, the step, and how many points it took.
+
+    `obj_func(x, t, d)` gives the loss and the gradient at `x + t * d`; at `x` these are `f` and `g`, the slope `gtd`.
+    """
+
+    def look(at: float) -> Point:
+        loss, grad = obj_func(x, at, d)
+        return Point(at, loss, grad.clone(), float(grad.dot(d)))
+
+    search = StrongWolfe(look, Point(0.0, f, g, float(gtd)), _largest(d), tolerance_change, max_ls, c1, c2)
+    found = search.find(t)
+    return found.loss, found.grad, found.at, search.evaluations
 
 
 def _turn(state: StateDict, grad: Tensor, history: int) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from math import sqrt
 from typing import Any, NamedTuple
 
-ENOUGH_DOWN = 1e-4  # of what the first slope promises
-ENOUGH_FLATTER = 0.9  # of the first slope
+ENOUGH_DOWN = 1e-4
+ENOUGH_FLATTER = 0.9
 
 
 class Point(NamedTuple):
@@ -32,6 +32,8 @@ class StrongWolfe:
         width: the largest component of the direction.
         tolerance: brackets in which nothing moves by more than this are left alone.
         most: how many points are tried.
+        down: the part of what the first slope promises that the loss must go down by.
+        flatter: the part of the first slope that may be left.
     """
 
     def __init__(
@@ -41,14 +43,18 @@ class StrongWolfe:
         width: float,
         tolerance: float = 1e-9,
         most: int = 25,
+        down: float = ENOUGH_DOWN,
+        flatter: float = ENOUGH_FLATTER,
     ) -> None:
         self._look = look
         self._start = start
         self._width = width
         self._tolerance = tolerance
         self._most = most
+        self._down = down
+        self._flatter = flatter
         self._tries = 0
-        self.evaluations = 0
+        self.evaluations: int = 0
 
     def find(self, first: float) -> Point:
         """A point that fulfils the conditions, or the best there is."""
@@ -63,10 +69,10 @@ class StrongWolfe:
         return self._look(at)
 
     def _too_high(self, point: Point) -> bool:
-        return point.loss > self._start.loss + ENOUGH_DOWN * point.at * self._start.slope
+        return point.loss > self._start.loss + self._down * point.at * self._start.slope
 
     def _flat_enough(self, point: Point) -> bool:
-        return abs(point.slope) <= -ENOUGH_FLATTER * self._start.slope
+        return abs(point.slope) <= -self._flatter * self._start.slope
 
     def _bracket(self, new: Point) -> list[Point]:
         """Two points with a good one between them, or a good one."""

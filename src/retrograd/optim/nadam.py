@@ -7,7 +7,7 @@ from typing import Any
 from retrograd.core.tensor import Tensor
 from retrograd.optim.formula import FormulaOptimizer, Kept, fade
 from retrograd.optim.memory import new_count, state_array
-from retrograd.optim.optimizer import Group, Params, StateDict
+from retrograd.optim.optimizer import Group, Params, StateDict, functional_step
 from retrograd.optim.options import check_betas, check_not_negative, check_rate
 
 
@@ -76,8 +76,7 @@ class NAdam(FormulaOptimizer):
     def _names(self, param: Tensor, group: Group) -> tuple[str, ...]:
         return "exp_avg", "exp_avg_sq"
 
-    def _start(self, state: StateDict, param: Tensor, group: Group) -> None:
-        super()._start(state, param, group)
+    def _start_numbers(self, state: StateDict, group: Group) -> None:
         state["mu_product"] = new_count(1.0)
 
     def _numbers_of_step(self, state: StateDict, step: float, rates: Group) -> None:
@@ -108,3 +107,45 @@ class NAdam(FormulaOptimizer):
         lr, mu, ahead, product = rates["lr"], rates["mu"], rates["mu_next"], rates["mu_product"]
         moves = (lr * (1 - mu) / (1 - product), lr * ahead / (1 - product * ahead))
         return 1 - beta1, beta2, 1 - beta2, 1 - beta2**step, rates["eps"], *moves
+
+
+def nadam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    mu_products: list[Tensor],
+    state_steps: list[Tensor],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
+    *,
+    beta1: float,
+    beta2: float,
+    lr: float,
+    weight_decay: float,
+    momentum_decay: float,
+    eps: float,
+) -> None:
+    """A step of NAdam whose state the caller keeps: Note [Functional forms]."""
+    kept = {
+        "exp_avg": exp_avgs,
+        "exp_avg_sq": exp_avg_sqs,
+        "mu_product": mu_products,
+        "step": state_steps,
+    }
+    rates = {
+        "lr": lr,
+        "betas": (beta1, beta2),
+        "momentum_decay": momentum_decay,
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "decoupled_weight_decay": decoupled_weight_decay,
+        "maximize": maximize,
+        "capturable": capturable,
+        "differentiable": differentiable,
+    }
+    functional_step(NAdam, params, grads, kept, rates)

@@ -14,12 +14,13 @@ from retrograd.autograd.gradients import forget_gradient
 from retrograd.autograd.modes import enable_grad, no_grad
 from retrograd.core.hooks import HookTable, RemovableHandle, add_hook, hook_name
 from retrograd.core.tensor import Tensor
-from retrograd.errors import type_name
-from retrograd.optim.memory import new_count
-from retrograd.optim.saved_state import pack_groups, pack_state, unpack_groups, unpack_state
+from retrograd.ops.tensor.attributes import typename
+from retrograd.optim.memory import new_count, with_gradients
+from retrograd.optim.saved_state import misfit, pack_groups, pack_state, unpack_groups, unpack_state
 
 Group: TypeAlias = "dict[str, Any]"
-Params: TypeAlias = "Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]"
+Params: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+ParamsT = Params  # PyTorch's name, in the annotations of optimisers that others write
 StateDict: TypeAlias = "dict[str, Any]"
 
 # Hooks around the steps of every optimiser there is.
@@ -63,6 +64,7 @@ class Optimizer:
     _absent: ClassVar[Group] = {}
     # What of a parameter's state is a count, which older state dicts have as a number.
     _counts: ClassVar[tuple[str, ...]] = ()
+    _step_at_first: Any  # the `step` of this object's own, where the first schedule found one
     _opt_called: bool  # whether there was a step since the first schedule was made; unset if there is none
 
     def __init__(self, params: Params, defaults: Group) -> None:
@@ -73,7 +75,7 @@ class Optimizer:
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                f"{type_name(params)}: put it in a list, [tensor]"
+                f"{typename(params)}: put it in a list, [tensor]"
             )
         groups = list(params)
         if not groups:
@@ -91,12 +93,29 @@ class Optimizer:
             cls.step = _hooked(cls.__dict__["step"])  # type: ignore[method-assign]
 
     def _make_hook_tables(self) -> None:
-        self._step_pre_hooks: HookTable = OrderedDict()
-        self._step_post_hooks: HookTable = OrderedDict()
-        self._state_dict_pre_hooks: HookTable = OrderedDict()
-        self._state_dict_post_hooks: HookTable = OrderedDict()
-        self._load_pre_hooks: HookTable = OrderedDict()
-        self._load_post_hooks: HookTable = OrderedDict()
+        self._patch_step_function()
+        self._optimizer_step_pre_hooks: HookTable = OrderedDict()
+        self._optimizer_step_post_hooks: HookTable = OrderedDict()
+        self._optimizer_state_dict_pre_hooks: HookTable = OrderedDict()
+        self._optimizer_state_dict_post_hooks: HookTable = OrderedDict()
+        self._optimizer_load_state_dict_pre_hooks: HookTable = OrderedDict()
+        self._optimizer_load_state_dict_post_hooks: HookTable = OrderedDict()
+
+    def _patch_step_function(self) -> None:
+        """Has `step` call the hooks: an object that only wraps an optimiser, and has tables of its own, asks for it."""
+        self._calls_hooks = True
+
+    @staticmethod
+    def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
+        """A `step` with the hooks around it, for classes that got theirs after they were made."""
+        return _hooked(func)
+
+    def _accelerator_graph_capture_health_check(self) -> None:
+        """Nothing: there are no CUDA graphs here. Optimisers that are written after PyTorch's ask for it in `step`."""
+
+    def _cuda_graph_capture_health_check(self) -> None:
+        """The same under its old name."""
+        warnings.warn("Use _accelerator_graph_capture_health_check instead", DeprecationWarning, stacklevel=2)
 
     # -- groups --------------------------------------------------------------------------------------------------
 
@@ -125,7 +144,7 @@ class Optimizer:
         for param in params:
             if not isinstance(param, Tensor):
                 raise TypeError(
-                    f"optimizer can only optimize Tensors, but one of the params is {type_name(param)}"
+                    f"optimizer can only optimize Tensors, but one of the params is {typename(param)}"
                 )
             if not (self.defaults.get("differentiable") or param.is_leaf or param.retains_grad):
                 raise ValueError(
@@ -180,20 +199,37 @@ class Optimizer:
                 loss = closure()
         with enable_grad() if self.defaults.get("differentiable") else no_grad():
             for group in self.param_groups:
-                self._move(group)
+                try:
+                    self._move(group)
+                except ValueError as error:
+                    told = misfit(self.state, group["params"])
+                    if not told:
+                        raise
+                    raise RuntimeError(f"{type(self).__name__}.step(): {told}") from error
         return loss
 
     def _move(self, group: Group) -> None:
         """Moves the parameters of one group."""
-        raise NotImplementedError(f"{type(self).__name__} has no _move()")
+        moving, grads = with_gradients(group["params"])
+        self._move_all(moving, grads, self._states_of(moving, group), group)
+
+    def _states_of(self, params: list[Tensor], group: Group) -> list[StateDict]:
+        """What is kept of earlier steps, for each parameter."""
+        return [self.state[param] for param in params]
+
+    def _move_all(
+        self, params: list[Tensor], grads: list[Tensor], states: list[StateDict], rates: Group
+    ) -> None:
+        """Moves parameters along gradients; what is kept of earlier steps is empty before the first."""
+        raise NotImplementedError(f"{type(self).__name__} has no _move_all()")
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls `hook(optimizer, args, kwargs)` before each step; it may return new `(args, kwargs)` for `step`."""
-        return add_hook(self._step_pre_hooks, hook)
+        return add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls `hook(optimizer, args, kwargs)` after each step."""
-        return add_hook(self._step_post_hooks, hook)
+        return add_hook(self._optimizer_step_post_hooks, hook)
 
     # -- saving --------------------------------------------------------------------------------------------------
 
@@ -202,14 +238,14 @@ class Optimizer:
 
         The tensors in it are the optimiser's own: copy.deepcopy() it to keep what they are now.
         """
-        for hook in self._state_dict_pre_hooks.values():
+        for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         numbers = self._numbers()
         saved = {
             "state": pack_state(self.state, numbers),
             "param_groups": pack_groups(self.param_groups, numbers),
         }
-        for hook in self._state_dict_post_hooks.values():
+        for hook in self._optimizer_state_dict_post_hooks.values():
             replaced = hook(self, saved)
             saved = saved if replaced is None else replaced
         return saved
@@ -217,13 +253,13 @@ class Optimizer:
     def load_state_dict(self, state_dict: StateDict) -> None:
         """Goes on where the optimiser that gave `state_dict` was; the groups must be of the same sizes."""
         saved = state_dict.copy()
-        for hook in self._load_pre_hooks.values():
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
             replaced = hook(self, saved)
             saved = saved if replaced is None else replaced
         groups = deepcopy(saved["param_groups"])
         state = unpack_state(saved["state"], unpack_groups(self.param_groups, groups))
         self.__setstate__({"state": state, "param_groups": groups})
-        for hook in self._load_post_hooks.values():
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
     def _numbers(self) -> dict[int, int]:
@@ -235,25 +271,25 @@ class Optimizer:
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
         """Calls `hook(optimizer)` before `state_dict()` looks at anything."""
-        return _add(self._state_dict_pre_hooks, hook, prepend)
+        return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
         """Calls `hook(optimizer, state_dict)` when one was made; what it returns, if not None, replaces it."""
-        return _add(self._state_dict_post_hooks, hook, prepend)
+        return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
         """Calls `hook(optimizer, state_dict)` before loading; what it returns, if not None, is loaded instead."""
-        return _add(self._load_pre_hooks, hook, prepend)
+        return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
         """Calls `hook(optimizer)` when a state dict has been loaded."""
-        return _add(self._load_post_hooks, hook, prepend)
+        return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # -- copies, pickles, text -----------------------------------------------------------------------------------
 
@@ -262,7 +298,7 @@ class Optimizer:
 
     def __setstate__(self, state: StateDict) -> None:
         self.__dict__.update(state)
-        if "_step_pre_hooks" not in self.__dict__:
+        if "_calls_hooks" not in self.__dict__:
             self._make_hook_tables()
         self.defaults.setdefault("differentiable", False)
         for group in self.param_groups:
@@ -279,6 +315,37 @@ class Optimizer:
             options = [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
             lines += ["", f"Parameter Group {i}", *options] if i else [f"Parameter Group {i}", *options]
         return "\n".join([*lines, ")"])
+
+
+def functional_step(
+    kind: type[Optimizer],
+    params: list[Tensor],
+    grads: list[Tensor],
+    kept: dict[str, Any],
+    rates: Group,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> None:
+    """A step of an optimiser whose state the caller keeps, in a list for each name: Note [Functional forms].
+
+    Note [Functional forms]
+    ~~~~~~~~~~~~~~~~~~~~~~~
+    `optim.adam.adam` and its like move lists of parameters along lists of gradients, with lists of what is kept of
+    earlier steps; an empty list is not used. Options have no defaults and are not checked. `foreach`, `fused`,
+    `has_complex` and `has_sparse_grad` are accepted for PyTorch's sake. `grad_scale` divides the gradients, and there
+    is no step if `found_inf` is not 0. A step that is recorded puts new tensors into the lists.
+    """
+    if found_inf is not None and found_inf.item() != 0:
+        return
+    if grad_scale is not None:
+        grads = [grad / grad_scale for grad in grads]
+    optimizer = object.__new__(kind)  # a step needs no more of it than its methods
+    lists = {name: values for name, values in kept.items() if values}
+    states = [{name: values[i] for name, values in lists.items()} for i in range(len(params))]
+    optimizer._move_all(params, grads, states, rates)
+    for name, values in lists.items():
+        for i, state in enumerate(states):
+            values[i] = state[name]  # a first or a recorded step makes new ones
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -319,19 +386,22 @@ def _listed(params: Any) -> tuple[list[Any], list[Any] | None]:
 
 
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A step with the hooks around it. One that a subclass's step calls is a part of that, and calls none."""
+    """A step with the hooks around it. One that a subclass's step calls is a part of that, and calls none.
+
+    Nor does that of an object which wraps an optimiser and never was initialised as one.
+    """
 
     @functools.wraps(step)
     def wrapped(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if type(self).step is not wrapped:
+        if type(self).step is not wrapped or not hasattr(self, "_calls_hooks"):
             return step(self, *args, **kwargs)
         args = (self, *args)
-        for hook in (*_global_pre_hooks.values(), *self._step_pre_hooks.values()):
+        for hook in (*_global_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
             args, kwargs = _replaced(hook, hook(self, args, kwargs), args, kwargs)
         result = step(*args, **kwargs)
         if hasattr(self, "_opt_called"):  # a schedule wants to know
             self._opt_called = True
-        for hook in (*self._step_post_hooks.values(), *_global_post_hooks.values()):
+        for hook in (*self._optimizer_step_post_hooks.values(), *_global_post_hooks.values()):
             hook(self, args, kwargs)
         return result
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from retrograd.core.tensor import Tensor
 from retrograd.optim.formula import FormulaOptimizer, Kept, fade
-from retrograd.optim.optimizer import Group, Params
+from retrograd.optim.optimizer import Group, Params, functional_step
 from retrograd.optim.options import check_betas, check_not_negative, check_rate
 
 
@@ -100,3 +100,41 @@ def _trust(beta2: float, step: float) -> float | None:
     if seen <= 5:
         return None
     return sqrt((seen - 4) * (seen - 2) * most / ((most - 4) * (most - 2) * seen))
+
+
+def radam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
+    *,
+    beta1: float,
+    beta2: float,
+    lr: float,
+    weight_decay: float,
+    eps: float,
+) -> None:
+    """A step of RAdam whose state the caller keeps: Note [Functional forms]."""
+    kept = {
+        "exp_avg": exp_avgs,
+        "exp_avg_sq": exp_avg_sqs,
+        "step": state_steps,
+    }
+    rates = {
+        "lr": lr,
+        "betas": (beta1, beta2),
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "decoupled_weight_decay": decoupled_weight_decay,
+        "maximize": maximize,
+        "capturable": capturable,
+        "differentiable": differentiable,
+    }
+    functional_step(RAdam, params, grads, kept, rates)

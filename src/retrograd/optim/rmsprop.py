@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd.core.tensor import Tensor
 from retrograd.optim.formula import FormulaOptimizer, Kept, fade
-from retrograd.optim.optimizer import Group, Params
+from retrograd.optim.optimizer import Group, Params, functional_step
 from retrograd.optim.options import check_not_negative, check_rate
 
 
@@ -93,3 +93,44 @@ class RMSprop(FormulaOptimizer):
     def _rule_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
         alpha = rates["alpha"]
         return rates["lr"], alpha, 1 - alpha, rates["eps"], rates["momentum"]
+
+
+def rmsprop(
+    params: list[Tensor],
+    grads: list[Tensor],
+    square_avgs: list[Tensor],
+    grad_avgs: list[Tensor],
+    momentum_buffer_list: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float,
+    alpha: float,
+    eps: float,
+    weight_decay: float,
+    momentum: float,
+    centered: bool,
+) -> None:
+    """A step of RMSprop whose state the caller keeps: Note [Functional forms]."""
+    kept = {
+        "square_avg": square_avgs,
+        "grad_avg": grad_avgs,
+        "momentum_buffer": momentum_buffer_list,
+        "step": state_steps,
+    }
+    rates = {
+        "lr": lr,
+        "alpha": alpha,
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "momentum": momentum,
+        "centered": centered,
+        "maximize": maximize,
+        "capturable": capturable,
+        "differentiable": differentiable,
+    }
+    functional_step(RMSprop, params, grads, kept, rates)

@@ -7,7 +7,7 @@ from typing import Any
 from retrograd.core.tensor import Tensor
 from retrograd.ops.tensor.create import full_like
 from retrograd.optim.formula import FormulaOptimizer, Kept
-from retrograd.optim.optimizer import Group, Params
+from retrograd.optim.optimizer import Group, Params, functional_step
 from retrograd.optim.options import check_rate, number
 
 
@@ -86,3 +86,36 @@ class Rprop(FormulaOptimizer):
 
     def _rule_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
         return (*rates["etas"], *rates["step_sizes"])
+
+
+def rprop(
+    params: list[Tensor],
+    grads: list[Tensor],
+    prevs: list[Tensor],
+    step_sizes: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    maximize: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    step_size_min: float,
+    step_size_max: float,
+    etaminus: float,
+    etaplus: float,
+) -> None:
+    """A step of Rprop whose state the caller keeps: Note [Functional forms]."""
+    kept = {
+        "prev": prevs,
+        "step_size": step_sizes,
+        "step": state_steps,
+    }
+    rates = {
+        "etas": (etaminus, etaplus),
+        "step_sizes": (step_size_min, step_size_max),
+        "maximize": maximize,
+        "capturable": capturable,
+        "differentiable": differentiable,
+    }
+    functional_step(Rprop, params, grads, kept, rates)

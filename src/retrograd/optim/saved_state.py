@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from retrograd.core.tensor import Tensor
@@ -68,3 +68,21 @@ def _cast(value: Any, param: Tensor, name: str) -> Any:
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
         return type(value)(_cast(inner, param, name) for inner in value)
     return value
+
+
+def misfit(state: Mapping[Any, Any], params: Iterable[Tensor]) -> str:
+    """Which saved value has another shape than its parameter, and cannot be added to it; empty if none has."""
+    for param in params:
+        for name, value in (state.get(param) or {}).items():
+            if isinstance(value, Tensor) and value.ndim and not _fits(value.shape, param.shape):
+                return (
+                    f"The size of tensor a {tuple(value.shape)} must match the size of tensor b {tuple(param.shape)}: "
+                    f"the state {name!r} was saved for a parameter of another shape"
+                )
+    return ""
+
+
+def _fits(shape: Sequence[int], target: Sequence[int]) -> bool:
+    """Whether arrays of one shape can be stretched to another."""
+    tail = target[len(target) - len(shape) :]
+    return len(shape) <= len(target) and all(n in (1, m) for n, m in zip(shape, tail, strict=True))

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.backends.base import backend_of
-from retrograd.backends.kernels.optimizer_steps import SGDRates, SGDRow
+from retrograd.backends.kernels.optimizer_steps import SGDRates
 from retrograd.backends.quiet import QUIET, hush, unhush
-from retrograd.core.inplace import check_writable
 from retrograd.core.tensor import Tensor
-from retrograd.optim.memory import must_record, state_array, steps
-from retrograd.optim.optimizer import Group, Optimizer, Params
+from retrograd.optim.memory import check_all_writable, mark_written, must_record, sgd_rows, steps
+from retrograd.optim.optimizer import Group, Optimizer, Params, StateDict, functional_step
 from retrograd.optim.options import check_kinds, check_not_negative, check_rate, number
 from retrograd.optim.recorded import sgd_recorded
 
@@ -82,47 +80,74 @@ class SGD(Optimizer):
         """Moves every parameter that has a gradient; returns what `closure`, called first, returns."""
         return self._move_groups(closure)
 
-    def _move(self, group: Group) -> None:
-        if must_record(group):
-            self._move_recorded(group)
+    def _states_of(self, params: list[Tensor], group: Group) -> list[StateDict]:
+        return super()._states_of(params, group) if group["momentum"] else [{} for _ in params]
+
+    def _move_all(
+        self, params: list[Tensor], grads: list[Tensor], states: list[StateDict], rates: Group
+    ) -> None:
+        if must_record(rates):
+            _move_recorded(params, grads, states, rates)
             return
-        rates = SGDRates(
-            number(group["lr"]),
-            number(group["momentum"]),
-            number(group["dampening"]),
-            number(group["weight_decay"]),
-            bool(group["nesterov"]),
-            bool(group["maximize"]),
+        numbers = SGDRates(
+            number(rates["lr"]),
+            number(rates["momentum"]),
+            number(rates["dampening"]),
+            number(rates["weight_decay"]),
+            bool(rates["nesterov"]),
+            bool(rates["maximize"]),
         )
-        moving = [param for param in group["params"] if param.grad is not None]
-        for param in moving:
-            check_writable(param)
-        rows = [self._row(param, rates.momentum != 0) for param in moving]
+        check_all_writable(params)
+        rows = sgd_rows(params, grads, states, numbers.momentum != 0)
         token = hush(QUIET)
         try:
-            steps("sgd_steps", rows, rates)
+            steps("sgd_steps", rows, numbers)
         finally:
             unhush(token)
-        for param in moving:
-            param._bump_version()
+        mark_written(params)
 
-    def _row(self, param: Tensor, momentum: bool) -> SGDRow:
-        """The memory of a parameter, of its gradient and of its velocity, if it has one."""
-        grad = param.grad
-        assert grad is not None
-        if not momentum:
-            return param.array, grad.array, None, False
-        state = self.state[param]
-        kept = state.get("momentum_buffer")
-        first = kept is None
-        if first:
-            kept = state["momentum_buffer"] = Tensor(backend_of(grad.array).empty_like(grad.array))
-        return param.array, grad.array, state_array(kept), first
 
-    def _move_recorded(self, group: Group) -> None:
-        for param in group["params"]:
-            if param.grad is not None:
-                kept = self.state[param].get("momentum_buffer") if group["momentum"] != 0 else None
-                velocity = sgd_recorded(param, param.grad, kept, group)
-                if velocity is not None:
-                    self.state[param]["momentum_buffer"] = velocity
+def _move_recorded(params: list[Tensor], grads: list[Tensor], states: list[StateDict], rates: Group) -> None:
+    for param, grad, state in zip(params, grads, states, strict=True):
+        kept = state.get("momentum_buffer") if rates["momentum"] != 0 else None
+        velocity = sgd_recorded(param, grad, kept, rates)
+        if velocity is not None:
+            state["momentum_buffer"] = velocity
+
+
+def sgd(
+    params: list[Tensor],
+    d_p_list: list[Tensor],
+    momentum_buffer_list: list[Tensor | None],
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    *,
+    weight_decay: float,
+    momentum: float,
+    lr: float,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+) -> None:
+    """A step of gradient descent whose velocities, None before the first, the caller keeps: Note [Functional forms].
+
+    >>> import retrograd as rg
+    >>> w, velocities = rg.tensor([4.0]), [None]
+    >>> options = {"weight_decay": 0, "momentum": 0.9, "dampening": 0, "nesterov": False, "maximize": False}
+    >>> rg.optim.sgd.sgd([w], [2 * w], velocities, lr=0.25, **options)
+    >>> w, velocities
+    (tensor([2.]), [tensor([8.])])
+    """
+    rates = {
+        "lr": lr,
+        "momentum": momentum,
+        "dampening": dampening,
+        "weight_decay": weight_decay,
+        "nesterov": nesterov,
+        "maximize": maximize,
+    }
+    kept = {"momentum_buffer": momentum_buffer_list}
+    functional_step(SGD, params, d_p_list, kept, rates, grad_scale, found_inf)

@@ -164,6 +164,8 @@ class AveragedModel(Module):
     tensor([3.], grad_fn=<SqueezeBackward4>)
     """
 
+    module: Module
+
     n_averaged: Tensor
 
     def __init__(

@@ -39,7 +39,9 @@ class Vector:
         for a in self.arrays:
             part = x[at : at + a.size]
             leaves.append(
-                part.reshape(a.shape) if isinstance(x, Tensor) else Tensor(np.array(part).reshape(a.shape))
+                part.reshape(a.shape)
+                if isinstance(x, Tensor)
+                else Tensor(np.array(part).reshape(a.shape), share=True)
             )
             at += a.size
         return unflatten(leaves, self.form)
@@ -125,7 +127,7 @@ class Objective(Problem):
         known = self._cache.at(x)
         if "value" not in known:
             with no_grad():
-                known["value"] = float(self._of_vector(Tensor(np.array(x, np.float64))).array)
+                known["value"] = float(self._of_vector(Tensor(np.array(x, np.float64), share=True)).array)
         found: float = known["value"]
         return found
 
@@ -137,7 +139,7 @@ class Objective(Problem):
         """Both, in one pass: for `minimize(..., jac=True)`."""
         known = self._cache.at(x)
         if "grad" not in known:
-            slope, value = grad_and_value(self._of_vector)(Tensor(np.array(x, np.float64)))
+            slope, value = grad_and_value(self._of_vector)(Tensor(np.array(x, np.float64), share=True))
             known["value"], known["grad"] = float(value.array), slope.array
         return known["value"], known["grad"]
 
@@ -145,15 +147,15 @@ class Objective(Problem):
         """The product of the Hessian at `x` with `v`. The graph is kept, so each further `v` costs one backward."""
         known = self._cache.at(x)
         if "product" not in known:
-            known["product"] = vjp(grad(self._of_vector), Tensor(np.array(x, np.float64)))[1]
-        found: Array = known["product"](Tensor(np.array(v, np.float64)))[0].array
+            known["product"] = vjp(grad(self._of_vector), Tensor(np.array(x, np.float64), share=True))[1]
+        found: Array = known["product"](Tensor(np.array(v, np.float64), share=True))[0].array
         return found
 
     def hess(self, x: Array) -> Array:
         """The whole Hessian at `x`."""
         known = self._cache.at(x)
         if "hess" not in known:
-            known["hess"] = hessian(self._of_vector)(Tensor(np.array(x, np.float64))).array
+            known["hess"] = hessian(self._of_vector)(Tensor(np.array(x, np.float64), share=True)).array
         found: Array = known["hess"]
         return found
 
@@ -190,7 +192,7 @@ class Residuals(Problem):
         known = self._cache.at(x)
         if "value" not in known:
             with no_grad():
-                known["value"] = self._of_vector(Tensor(np.array(x, np.float64))).array
+                known["value"] = self._of_vector(Tensor(np.array(x, np.float64), share=True)).array
         found: Array = known["value"]
         return found.copy()
 
@@ -200,16 +202,16 @@ class Residuals(Problem):
         if "jac" not in known:
             forward = self.mode == "forward" or (self.mode is None and self.value(x).size > self.vector.size)
             transform = jacfwd if forward else jacrev
-            known["jac"] = transform(self._of_vector)(Tensor(np.array(x, np.float64))).array
+            known["jac"] = transform(self._of_vector)(Tensor(np.array(x, np.float64), share=True)).array
         found: Array = known["jac"]
         return found.copy()
 
     def hess(self, x: Array, v: Array) -> Array:
         """The Hessian of the sum of residuals, each times its `v`: what constraints are asked for."""
-        weights = Tensor(np.array(v, np.float64).reshape(-1))
+        weights = Tensor(np.array(v, np.float64).reshape(-1), share=True)
 
         def weighted(point: Any) -> Any:
             return (self._of_vector(point) * weights).sum()
 
-        found: Array = hessian(weighted)(Tensor(np.array(x, np.float64))).array
+        found: Array = hessian(weighted)(Tensor(np.array(x, np.float64), share=True)).array
         return found

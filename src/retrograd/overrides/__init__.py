@@ -40,7 +40,9 @@ else:
                 "get_ignored_functions get_overridable_functions get_testing_overrides is_tensor_method_or_property "
                 "resolve_name"
             ),
-            "retrograd.overrides.modes": "BaseTorchFunctionMode TorchFunctionMode",
+            "retrograd.overrides.modes": (
+                "BaseTorchFunctionMode TorchFunctionMode _get_current_function_mode _get_current_function_mode_stack"
+            ),
             "retrograd.overrides.protocol": (
                 "handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic "
                 "is_tensor_like wrap_torch_function"

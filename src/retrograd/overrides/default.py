@@ -30,7 +30,7 @@ def converted(value: Any, cls: Any) -> Any:
     if cls is Tensor:
         return value
     if isinstance(value, Tensor):
-        return value if isinstance(value, cls) else value.as_subclass(cls)
+        return value if isinstance(value, cls) else value._in_class(cls)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(converted(v, cls) for v in value))
     if isinstance(value, (tuple, list)):

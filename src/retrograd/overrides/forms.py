@@ -11,11 +11,12 @@ from retrograd.backends.dtype_class import dtype
 from retrograd.core.plain import MethodForm, Size
 from retrograd.core.tensor import Tensor
 from retrograd.ops.operators import TensorArithmetic
-from retrograd.overrides.protocol import ask, overriding, relevant
+from retrograd.overrides.protocol import ask, relevant, values_to_ask
 from retrograd.overrides.state import ALL, STATE
 
 # Functions that take values of any kind: only modes are asked about them.
 _OF_VALUES = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.scalar_tensor"})
+_BUILT_IN = ("fft", "linalg", "special")
 # Types of arguments that have no say. The others are looked at more closely.
 SILENT = frozenset({Tensor, int, float, bool, complex, str, NoneType, slice, dtype, Size})
 
@@ -26,9 +27,14 @@ class AskingFunction:
     It stands for the function in dictionaries: it equals it, and has its hash.
     """
 
+    form: Any
+
     def __init__(self, name: str, function: Any) -> None:
         self.torch_name = name
-        self.__name__ = self.__qualname__ = name.rpartition(".")[2]
+        package, _, short = name.removeprefix("torch.").rpartition(".")
+        if package in _BUILT_IN:
+            short = f"{package}_{short}"  # as PyTorch's are called
+        self.__name__ = self.__qualname__ = short
         self.form = function  # or what finds it
         self._keeps_names = name.startswith("torch.nn.functional.")
         self._of_values = name in _OF_VALUES
@@ -48,10 +54,15 @@ class AskingFunction:
     def __module__(self) -> Any:  # type: ignore[override]
         return self.__wrapped__.__module__
 
+    @property
+    def __kwdefaults__(self) -> Any:
+        """The defaults of its keywords, which programs ask for to see what a version can do; None if it tells none."""
+        return getattr(self.__wrapped__, "__kwdefaults__", None)
+
     def __call__(self, /, *args: Any, **named: Any) -> Any:
         if STATE.off < ALL:
             silent = STATE.off or self._of_values or (not named and _are_silent(args))
-            found = [] if silent else overriding(relevant(args, named))
+            found = [] if silent else values_to_ask(relevant(args, named))
             if found or STATE.modes:
                 return ask(self, found, args, named or ({} if self._keeps_names else None))
         return self.__wrapped__(*args, **named)
@@ -103,9 +114,12 @@ def _operator(name: str, method: str) -> Any:
     """An operator that asks first."""
     plain = getattr(TensorArithmetic, name)
 
+    indexes = name in ("getitem", "setitem")
+
     def call(self: Any, *args: Any) -> Any:
         if STATE.off < ALL:
-            found = [] if STATE.off or _are_silent(args) else overriding(args)
+            asked = (*args, *args[1]) if indexes and type(args[1]) in (tuple, list) else args
+            found = [] if STATE.off or _are_silent(asked) else values_to_ask(asked)
             if found or STATE.modes:
                 return ask(getattr(Tensor, method), found, args, None)
         return plain(self, *args)

@@ -19,13 +19,13 @@ def overrides(kind: type) -> bool:
     return found is not None and found is not disabled
 
 
-def overriding(values: Iterable[Any]) -> list[Any]:
+def values_to_ask(values: Iterable[Any]) -> list[Any]:
     """One value of each type that is asked, in the order in which they are: a subclass before its base.
 
     >>> class A:
     ...     __torch_function__ = classmethod(lambda *a: NotImplemented)
     >>> class B(A): pass
-    >>> [type(v).__name__ for v in overriding([1, A(), B(), A()])]
+    >>> [type(v).__name__ for v in values_to_ask([1, A(), B(), A()])]
     ['B', 'A']
     """
     found: list[Any] = []
@@ -64,9 +64,10 @@ def ask(func: Any, values: list[Any], args: tuple[Any, ...], kwargs: dict[str, A
         found = value.__torch_function__(func, types, args, kwargs)
         if found is not NotImplemented:
             return found
+    name = _called(func)
     raise OperandError(
-        f"no implementation found for '{_called(func)}' on types that implement __torch_function__: {list(types)}. "
-        "Each has returned NotImplemented."
+        f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented: no "
+        f"implementation found for '{name}' on types that implement __torch_function__: {list(types)}."
     )
 
 
@@ -102,7 +103,7 @@ def has_torch_function_variadic(*arguments: Any) -> bool:
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
     """What those who are asked say that a function gives: call it if `has_torch_function` says so."""
-    return ask(public_api, [] if STATE.off else overriding(relevant_args), args, kwargs)
+    return ask(public_api, [] if STATE.off else values_to_ask(relevant_args), args, kwargs)
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Any], Any]:

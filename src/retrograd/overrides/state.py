@@ -30,7 +30,7 @@ class DisableTorchFunctionSubclass:
         self._before = STATE.off
         STATE.off = max(STATE.off, self.level)
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         STATE.off = self._before
 
 

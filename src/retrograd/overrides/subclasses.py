@@ -14,28 +14,29 @@ from retrograd.overrides.switch import PROPERTIES, switch_on
 # What the class Tensor has itself, and not through the op library.
 _ATTRIBUTES = PROPERTIES | frozenset({
     "data", "device", "dtype", "grad", "grad_dtype", "grad_fn", "is_cpu", "is_cuda", "is_leaf", "is_sparse",
-    "itemsize", "nbytes", "ndim", "requires_grad", "retains_grad", "shape",
+    "itemsize", "nbytes", "ndim", "requires_grad", "retains_grad", "shape", "_version",
 })  # fmt: skip
 _METHODS = frozenset({
     "backward", "detach", "detach_", "register_hook", "register_post_accumulate_grad_hook", "requires_grad_",
     "retain_grad", "item", "numpy", "tolist", "data_ptr", "dim", "element_size", "get_device", "is_complex",
     "is_conj", "is_contiguous", "is_floating_point", "is_inference", "is_neg", "is_signed", "ndimension", "nelement",
     "numel", "size", "storage_offset", "stride", "__array__", "__bool__", "__complex__", "__contains__", "__float__",
-    "__format__", "__int__", "__len__", "__repr__",
+    "__deepcopy__", "__dir__", "__format__", "__int__", "__len__", "__reduce_ex__", "__repr__",
 })  # fmt: skip
 
 
 def complete(cls: Any) -> None:
     """Makes a new subclass of Tensor ask, and be made, as its author has written."""
     own = vars(cls)
+    if "array" in own:  # PyTorch's tensors have nothing of that name; all that is computed here goes by ours
+        del cls.array
     if isinstance(own.get("__new__"), staticmethod):
         cls.__bases__ = tuple(TakesValues if base is Tensor else base for base in cls.__bases__)
-    method = own.get("__torch_function__")
-    if method is not None and getattr(cls, "__torch_function__", None) is not disabled:
+    if "__torch_function__" not in own:
+        return
+    cls._asks = True  # what core.apply goes by: results are plain Tensors, of which the class makes its own
+    if cls.__torch_function__ is not disabled:
         switch_on()
-        cls._asks = (
-            True  # what core.apply goes by: results are plain Tensors, of which the class makes its own
-        )
         for name in _METHODS:
             if not _defines(cls, name):
                 setattr(cls, name, AskingFunction(f"torch.Tensor.{name}", getattr(Tensor, name)))
@@ -93,8 +94,8 @@ class TakesValues(Tensor):
 
     def __new__(cls, data: Any = None, *size: int, requires_grad: bool = False) -> Any:
         made: Any = bare(cls)
-        made.array = Tensor(data, *size).array
-        made._requires = requires_grad
+        made._take_place(Tensor(data, *size))
+        made._requires = made._requires or requires_grad
         return made
 
     def __init__(self, *args: Any, **named: Any) -> None:
@@ -105,6 +106,6 @@ def make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
     """`Tensor._make_subclass`: the values of a tensor as an instance of a subclass, a leaf."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"_make_subclass(): cls must be a subclass of Tensor, not {cls!r}")
-    made = data.detach().as_subclass(cls)
-    made.requires_grad_(require_grad)
+    made = data.detach()._in_class(cls)
+    Tensor.requires_grad_(made, require_grad)  # which asks no class
     return made

@@ -34,13 +34,14 @@ _PACKAGES = {
     "retrograd.linalg": public_names.LINALG,
     "retrograd.fft": public_names.FFT,
     "retrograd.special": public_names.SPECIAL,
+    "retrograd.autograd": {"retrograd.autograd.backward": "grad"},
 }
 # Functions that take no tensor, or must see it as it is: PyTorch does not ask about them either.
 IGNORED = frozenset({
     "are_deterministic_algorithms_enabled", "autocast", "can_cast", "from_numpy", "get_default_device",
     "get_default_dtype", "get_deterministic_debug_mode", "get_float32_matmul_precision", "get_rng_state",
     "initial_seed", "is_storage", "is_tensor", "is_deterministic_algorithms_warn_only_enabled",
-    "is_warn_always_enabled", "manual_seed", "promote_types", "result_type", "seed", "set_default_device",
+    "is_warn_always_enabled", "manual_seed", "promote_types", "seed", "set_default_device",
     "set_default_tensor_type", "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal",
     "set_rng_state", "set_warn_always", "typename", "use_deterministic_algorithms",
 })  # fmt: skip
@@ -57,7 +58,9 @@ class Switch:
         self.on = self.for_good = False
         self.open_modes = 0
         self.operators: Any = None  # those that do not ask
-        self.names = {package: _short_names(table) - IGNORED for package, table in _PACKAGES.items()}
+        self.names: dict[str, frozenset[str]] = {
+            package: _short_names(table) - IGNORED for package, table in _PACKAGES.items()
+        }
         self.asking: dict[int, AskingFunction] = {}  # by the id of the function
         self.swept: set[str] = set()
 

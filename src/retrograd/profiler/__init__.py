@@ -12,6 +12,7 @@ if _typing.TYPE_CHECKING:
     from retrograd.profiler.session import (
         ProfilerAction,
         ProfilerActivity,
+        kineto_available,
         profile,
         schedule,
         supported_activities,
@@ -23,7 +24,8 @@ else:
         {
             "retrograd.profiler.recording": "record_function",
             "retrograd.profiler.session": (
-                "ProfilerAction ProfilerActivity profile schedule supported_activities tensorboard_trace_handler"
+                "ProfilerAction ProfilerActivity kineto_available profile schedule supported_activities "
+                "tensorboard_trace_handler"
             ),
         },
     )
@@ -31,6 +33,7 @@ else:
 __all__ = [
     "ProfilerAction",
     "ProfilerActivity",
+    "kineto_available",
     "profile",
     "record_function",
     "schedule",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.profiler.events import EventList, FunctionEvent, FunctionEventAvg
-from retrograd.profiler.recording import record_function
-from retrograd.profiler.session import ProfilerAction
+from retrograd.profiler.recording import RUNNING, record_function
+from retrograd.profiler.session import ProfilerAction, kineto_available
 from retrograd.profiler.session import profile as _profile
 
-__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]
+__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "kineto_available", "profile", "record_function"]
 
 
 class OlderProfile(_profile):
@@ -26,8 +26,13 @@ class OlderProfile(_profile):
         super().__init__(schedule=None if enabled else _never, record_shapes=record_shapes)
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, **more: Any) -> str:
-        """A table for people."""
-        return self.events().key_averages().table(sort_by, row_limit)
+        """A table of all calls for people: see `EventList.table`."""
+        return self.events().table(sort_by, row_limit, **more)
+
+    def __str__(self) -> str:
+        return self.table()
+
+    __repr__ = __str__
 
     @property
     def function_events(self) -> EventList:
@@ -42,6 +47,11 @@ class OlderProfile(_profile):
     def self_cpu_time_total(self) -> float:
         """How long all calls took, in microseconds."""
         return self.events().self_cpu_time_total
+
+
+def _profiler_enabled() -> bool:
+    """Whether a profiler notes calls now."""
+    return bool(RUNNING)
 
 
 def _never(step: int) -> ProfilerAction:

@@ -39,6 +39,11 @@ def supported_activities() -> set[ProfilerActivity]:
     return {ProfilerActivity.CPU}
 
 
+def kineto_available() -> bool:
+    """Whether Kineto, PyTorch's library of tracing, is there: it is not."""
+    return False
+
+
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
@@ -112,7 +117,7 @@ class profile:  # noqa: N801 - torch's name
         with_modules: bool = False,
         **more: Any,
     ) -> None:
-        self.step_num = 0
+        self.step_num: int = 0
         self.on_trace_ready = on_trace_ready
         self._schedule = schedule or _always
         self._shapes = record_shapes
@@ -165,6 +170,10 @@ class profile:  # noqa: N801 - torch's name
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> EventList:
         """The calls of each function, summed up."""
         return self.events().key_averages(group_by_input_shape)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Writes a line for each function with how long it took, as programs that draw flame graphs read it."""
+        self.events().export_stacks(path, metric)
 
     def export_chrome_trace(self, path: str) -> None:
         """Writes the calls as Chrome (chrome://tracing) and Perfetto show them."""

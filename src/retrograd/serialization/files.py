@@ -20,7 +20,8 @@ def check_file(f: Any, wanted: str) -> None:
     """Refuses what is neither a path nor a file that can `read` or `write`."""
     if not is_path(f) and not hasattr(f, wanted):
         raise AttributeError(
-            f"expected 'f' to be string, path, or a file-like object with a '{wanted}' method, not {type(f).__name__}"
+            f"expected 'f' to be string, path, or a file-like object with a '{wanted}' attribute, not "
+            f"{type(f).__name__}"
         )
 
 
@@ -53,7 +54,7 @@ def to_write(f: Any) -> Iterator[Any]:
     """A file open for writing. One that is given by its path appears under it when it is complete, never before."""
     check_file(f, "write")
     if not is_path(f):
-        if all(hasattr(f, name) for name in ("tell", "seek", "flush")):
+        if all(hasattr(f, name) for name in ("tell", "seek", "flush", "seekable")):
             yield f
         else:
             memory = io.BytesIO()
@@ -65,6 +66,8 @@ def to_write(f: Any) -> Iterator[Any]:
         with path.open("wb") as file:
             yield file
         return
+    if not path.parent.is_dir():
+        raise RuntimeError(f"Parent directory {path.parent} does not exist.")
     with _replacing(path) as file:
         yield file
 

@@ -17,7 +17,6 @@ from retrograd.backends.casts import maker_of, reinterpreted
 from retrograd.serialization.machine import Machine
 from retrograd.serialization.storages import (
     Locations,
-    Storage,
     StorageKind,
     Storages,
     moved,
@@ -66,7 +65,7 @@ class _LaterStorages(Storages):
         super().__init__(lambda _, size: np.empty(size, np.uint8), None, little, length)
         self._where = locations
 
-    def from_id(self, key: Any) -> Storage:
+    def from_id(self, key: Any) -> Any:
         """A storage by the identifier that the pickle has for it."""
         if not isinstance(key, tuple) or len(key) not in (5, 6) or key[0] != "storage":
             raise refused("it has something else than storages outside of its pickle")
@@ -79,9 +78,8 @@ class _LaterStorages(Storages):
         if not isinstance(kind, StorageKind) or type(location) is not str:
             raise refused("it names a storage in a way that load() does not know")
         where, _ = moved(maker_of(kind.dtype).empty(0, kind.dtype), location, self._where)
-        storage = self.find(kind, name, "cpu", count)
-        storage.where = where
-        return storage
+        self.find(kind, name, "cpu", count).where = where
+        return self.public(kind, name, "cpu", count)
 
     def fill(self, file: BinaryIO, keys: Any) -> None:
         """Reads the bytes of all storages, in the order of their keys."""

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from retrograd.backends.base import check_device
 from retrograd.backends.device import device
 from retrograd.serialization.archive import Archive
+from retrograd.serialization.choices import CHOICES
 from retrograd.serialization.files import is_path, to_read
 from retrograd.serialization.legacy import OUR_MAGIC, Unpickle, load_old_torch, no_storages
 from retrograd.serialization.machine import Machine
@@ -93,7 +94,7 @@ def load(
 def _load_archive(file: BinaryIO, length: int, locations: Locations, unpickle: Unpickle, mapped: bool) -> Any:
     """Reads a zip archive."""
     archive = Archive(file, length)
-    order = archive.text("byteorder", "little")
+    order = archive.text("byteorder", CHOICES.byte_order())
     if order not in ("little", "big"):
         raise refused(f"its byte order is {order!r:.20}")
     if mapped and length:
@@ -109,7 +110,7 @@ def _load_archive(file: BinaryIO, length: int, locations: Locations, unpickle: U
     def from_id(key: Any) -> Any:
         if not isinstance(key, tuple) or len(key) != 5 or key[0] != "storage":
             raise refused("it has something else than storages outside of its pickle")
-        return storages.find(*key[1:])
+        return storages.public(*key[1:])
 
     data = bytes(archive.read("data.pkl", archive.size("data.pkl")))
     found = unpickle(io.BytesIO(data), from_id)

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Final
 
 from retrograd.serialization.names import KNOWN, MAKERS, added, full_name
 from retrograd.serialization.rebuild import Shell, check_key, make_frozenset, plain_state
-from retrograd.serialization.storages import refused
+from retrograd.serialization.storages import refused, unknown_kind
 
 # Instructions whose argument is the value they put on the stack.
 _LITERALS: Final = {
@@ -283,10 +283,7 @@ def _set_state(target: Any, state: Any) -> None:
 def unsupported(name: str) -> pickle.UnpicklingError:
     """The error of a file that names something that is no part of a checkpoint."""
     if name.startswith("torch.") and (name.endswith("Storage") or name.count(".") == 1):
-        return pickle.UnpicklingError(
-            f"Weights only load failed: Unsupported global: GLOBAL {name:.200} is of a kind that retrograd has not, "
-            "such as float8. Convert these tensors with PyTorch, by .float(), and save them again."
-        )
+        return unknown_kind(name)
     return pickle.UnpicklingError(
         f"Weights only load failed: Unsupported global: GLOBAL {name:.200} was not an allowed global by default. It is "
         "neither a tensor nor a plain container, and loading it could run code. If you trust it, allow it with "

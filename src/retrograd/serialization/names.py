@@ -12,11 +12,9 @@ from typing import Any, Final
 import numpy as np
 
 from retrograd.backends.device import device
-from retrograd.backends.dtype_class import dtype_of
-from retrograd.backends.dtypes import as_dtype
+from retrograd.backends.dtype_class import BY_NAME
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DTYPE_NAMES
 from retrograd.forks import at_fork
 from retrograd.serialization import rebuild
 from retrograd.serialization.storages import KINDS, UNTYPED
@@ -61,7 +59,7 @@ _VALUES: Final[dict[str, Any]] = {
     **{f"builtins.{t.__name__}": t for t in (bool, dict, float, int, list, str, tuple)},
     **{f"torch.{name}": kind for name, kind in KINDS.items()},
     **{f"torch.cuda.{name}": kind for name, kind in KINDS.items()},
-    **{f"torch.{name}": dtype_of(as_dtype(name)) for name in DTYPE_NAMES},
+    **{f"torch.{name}": kind for name, kind in BY_NAME.items()},
     "torch.storage.UntypedStorage": UNTYPED,
     "torch.Tensor": Tensor,
     "torch._tensor.Tensor": Tensor,

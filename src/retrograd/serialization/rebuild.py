@@ -15,13 +15,12 @@ from typing import Any, Final
 import numpy as np
 
 from retrograd.backends.device import device
-from retrograd.backends.dtype_class import dtype, dtype_of
-from retrograd.backends.dtypes import as_dtype
+from retrograd.backends.dtype_class import BY_NAME, dtype
 from retrograd.backends.mirror import mirrored
 from retrograd.core.plain import Size
 from retrograd.core.tensor import TENSOR_FIELDS, Tensor, rebuild_leaf
 from retrograd.errors import DTYPE_NAMES
-from retrograd.serialization.storages import refused, shown, tensor_in, whole, whole_numbers
+from retrograd.serialization.storages import refused, shown, tensor_in, unknown_kind, whole, whole_numbers
 from retrograd.values import Array, DType
 
 # -- tensors ---------------------------------------------------------------------------------------------------------
@@ -52,6 +51,8 @@ def rebuild_tensor_v3(
     """A tensor in a storage of mere bytes."""
     if not isinstance(kind, dtype):
         raise refused("a tensor has no dtype")
+    if kind.held is None:
+        raise unknown_kind(repr(kind))
     return _seen(tensor_in(storage, offset, size, stride, requires_grad, kind.held), metadata)
 
 
@@ -132,9 +133,9 @@ def make_device(kind: Any, index: Any = None) -> device:
 
 def named_dtype(name: Any) -> dtype:
     """A dtype by its name."""
-    if type(name) is not str or name not in DTYPE_NAMES:
+    if type(name) is not str or name not in BY_NAME:
         raise refused(f"there is no dtype {shown(name)}")
-    return dtype_of(as_dtype(name))
+    return BY_NAME[name]
 
 
 def layout(name: Any) -> str:

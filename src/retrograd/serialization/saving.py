@@ -9,6 +9,7 @@ import sys
 from collections import OrderedDict
 from functools import cache
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -18,9 +19,13 @@ from retrograd.backends.device import CPU, device
 from retrograd.backends.dtype_class import bfloat16, dtype
 from retrograd.backends.dtypes import as_dtype
 from retrograd.backends.mirror import behind, bits_of
+from retrograd.core.hooks import warn_if_has_hooks
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
+from retrograd.ops.tensor.typed_storage import TypedStorage
+from retrograd.ops.tensor.untyped_storage import UntypedStorage
 from retrograd.serialization.archive import ArchiveWriter
+from retrograd.serialization.choices import CHOICES
 from retrograd.serialization.files import check_file, is_path, to_write
 from retrograd.serialization.storages import STORAGE_NAMES
 from retrograd.values import Array
@@ -66,7 +71,9 @@ def save(
         if not _disable_byteorder_record:
             archive.write("byteorder", sys.byteorder.encode())
         for key, storage in enumerate(pickler.storages.values()):
-            archive.write(f"data/{key}", storage.bytes())
+            archive.write(
+                f"data/{key}", bytes(storage.memory.nbytes) if CHOICES.skip_data else storage.bytes()
+            )
         archive.write("version", b"3\n")
         archive.close()
 
@@ -82,9 +89,12 @@ class _TorchName:
         """The pickler asks for something that can be called; the one who unpickles will call it."""
 
 
-torch_name = cache(
+torch_name: Final = cache(
     _TorchName
 )  # the same object for the same name: a pickle mentions it once and then refers to it
+
+
+_UNTYPED = "UntypedStorage"  # the kind of a storage that says nothing of its elements
 
 
 class _Saved:
@@ -122,6 +132,9 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
         self.storages: dict[int, _Saved] = {}
 
     def persistent_id(self, obj: Any) -> Any:
+        if isinstance(obj, (TypedStorage, UntypedStorage)):
+            dtype, kind = (obj.dtype, None) if isinstance(obj, TypedStorage) else (np.uint8, _UNTYPED)
+            obj = self._storage(Tensor(obj.untyped().elements(dtype), share=True), kind)[0]
         return obj.identifier() if isinstance(obj, _Saved) else None
 
     def reducer_override(self, obj: Any) -> Any:
@@ -134,6 +147,16 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
             return torch_name("torch", "device"), (obj.type, *index)
         return NotImplemented
 
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        """A class or a function, as a name. Python's pickler in C has this error for one that has none."""
+        named = name or getattr(obj, "__qualname__", None) or obj.__name__
+        if "<locals>" in named.split("."):
+            raise AttributeError(
+                f"Can't pickle local object '{named}': what is made inside of a function has no name by which a file "
+                "could be read. Define it outside."
+            )
+        super().save_global(obj, name)
+
     def save_torch_name(self, obj: _TorchName) -> None:
         """A name, as an instruction that every version of pickle has."""
         self.write(b"c" + f"{obj.module}\n{obj.name}\n".encode("ascii"))
@@ -143,6 +166,7 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
         """A dtype, which is a name."""
         self.save(torch_name("torch", obj.name))
 
+    dispatch[FunctionType] = save_global
     dispatch[_TorchName] = save_torch_name
     dispatch[dtype] = save_dtype
 
@@ -151,7 +175,9 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
     def _tensor(self, tensor: Tensor) -> tuple[Any, tuple[Any, ...]]:
         """The function that makes a tensor again, and its arguments."""
         kind, state = type(tensor), tensor._user_state()
-        is_parameter = kind.__name__ == "Parameter" and kind.__module__.startswith("retrograd.nn")
+        is_parameter = kind.__name__ == "Parameter" and kind.__module__.endswith("nn.parameter")
+        if not is_parameter:
+            warn_if_has_hooks(tensor)
         made = self._bare(tensor, tensor.requires_grad and not is_parameter)
         if is_parameter:
             bare = _Reduced(*made)
@@ -172,7 +198,7 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
             offset = (extent_of(array)[0] - extent_of(storage.memory)[0]) // item
             strides = tuple(s // item for s in array.strides)
         else:  # NumPy may have any strides then; Tensor knows PyTorch's
-            offset, strides = 0, Tensor(array).stride()
+            offset, strides = 0, Tensor(array, share=True).stride()
         args: tuple[Any, ...] = (storage, offset, array.shape, strides, requires_grad, OrderedDict())
         conj, neg = bits_of(tensor.array)
         mirror = ({name: True for name, on in (("conj", conj), ("neg", neg)) if on},) if conj or neg else ()
@@ -181,12 +207,12 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
         kind = torch_name("torch", storage.name)
         return torch_name("torch._utils", "_rebuild_tensor_v3"), (*args, kind, *mirror)
 
-    def _storage(self, tensor: Tensor) -> tuple[_Saved, Array]:
-        """The memory that a tensor is a view of, and the tensor's array in it."""
+    def _storage(self, tensor: Tensor, kind: str | None = None) -> tuple[_Saved, Array]:
+        """The memory that a tensor is a view of, and the tensor's array in it. A kind stands for that of its dtype."""
         array, where = behind(tensor.array), str(tensor.device)
         if tensor.device != CPU:
             array = behind(tensor.detach().to("cpu").array)
-        name, owner = array.dtype.name, owner_of(array)
+        name, owner = kind or array.dtype.name, owner_of(array)
         array, memory = _bits(array), _bits(owner)
         if not _is_view_of(array, memory):
             array = np.array(array, array.dtype.newbyteorder("="), order="C")

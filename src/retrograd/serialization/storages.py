@@ -15,6 +15,9 @@ from retrograd.backends.casts import maker_of, reinterpreted
 from retrograd.backends.device import CPU, device
 from retrograd.backends.dtypes import as_dtype
 from retrograd.core.tensor import Tensor, rebuild_leaf
+from retrograd.ops.tensor.typed_storage import typed_storage_of
+from retrograd.ops.tensor.untyped_storage import UntypedStorage, storage_of
+from retrograd.serialization.choices import CHOICES
 from retrograd.values import Array, DType
 
 # The class that stands for a dtype in PyTorch's files. The other dtypes have storages of bytes, "UntypedStorage".
@@ -37,7 +40,7 @@ LARGEST: Final = 2**62  # bytes: beyond any file, and far from where sizes overf
 # The bytes of a storage, by its key and their number; writable, and in the order of the file.
 Read: TypeAlias = "Callable[[str, int], Array]"
 # What `map_location` may be.
-Locations: TypeAlias = "Callable[[Tensor, str], Any] | device | str | dict[str, str] | None"
+Locations: TypeAlias = "Callable[[UntypedStorage, str], Any] | device | str | dict[str, str] | None"
 
 
 class StorageKind:
@@ -45,7 +48,7 @@ class StorageKind:
 
     def __init__(self, dtype: str | None) -> None:
         self.dtype: DType = as_dtype(dtype or "uint8")
-        self.typed = dtype is not None
+        self.typed: bool = dtype is not None
 
 
 KINDS: Final = {name: StorageKind(dtype) for dtype, name in STORAGE_NAMES.items()}
@@ -54,6 +57,9 @@ UNTYPED: Final = StorageKind(None)
 
 class Storage:
     """The memory of a storage that was read, as an array of one dimension."""
+
+    memory: Array
+    swap: bool
 
     def __init__(self, memory: Array, typed: bool, swap: bool, where: device) -> None:
         self.memory = memory
@@ -83,7 +89,17 @@ def swapped(memory: Array, dtype: DType) -> Array:
 
 def refused(why: str) -> pickle.UnpicklingError:
     """The error of a file that says what cannot be."""
-    return pickle.UnpicklingError(f"load(): the file is damaged, or was made to do harm: {why}")
+    return pickle.UnpicklingError(
+        f"Weights only load failed: the file is damaged, or was made to do harm: {why}"
+    )
+
+
+def unknown_kind(name: str) -> pickle.UnpicklingError:
+    """The error of a file with tensors of a dtype that there are no arrays of, or of a kind that nobody knows."""
+    return pickle.UnpicklingError(
+        f"Weights only load failed: Unsupported global: GLOBAL {name:.200} is of a kind that retrograd has not, "
+        "such as float8. Convert these tensors with PyTorch, by .float(), and save them again."
+    )
 
 
 def shown(value: Any) -> str:
@@ -121,6 +137,20 @@ class Storages:
         self._swap = little != (sys.byteorder == "little")
         self._left = total
         self.found: dict[str, Storage] = {}
+        self._public: dict[str, Any] = {}
+
+    def public(self, kind: Any, key: Any, location: Any, count: Any) -> Any:
+        """What stands for a storage in an object that is read: the user's view of it, which knows what was read.
+
+        It is what the object has where it has a storage itself; of most, tensors are made by `tensor_in`.
+        """
+        read = self.find(kind, key, location, count)
+        if key not in self._public:
+            memory = storage_of(read.memory, None)
+            made: Any = typed_storage_of(memory, read.memory.dtype)
+            made._read = read
+            self._public[key] = made
+        return self._public[key]
 
     def find(self, kind: Any, key: Any, location: Any, count: Any) -> Storage:
         """A storage by what a file says of it: kind, key, device, number of elements."""
@@ -139,7 +169,7 @@ class Storages:
 
     def _placed(self, kind: StorageKind, key: str, location: str, nbytes: int) -> Storage:
         """A storage, read and brought to where it belongs."""
-        memory = self._read(key, nbytes)
+        memory = np.zeros(nbytes, np.uint8) if CHOICES.skip_data else self._read(key, nbytes)
         if self._swap and kind.typed:
             memory = swapped(memory, kind.dtype)
         memory = reinterpreted(memory, kind.dtype)
@@ -150,12 +180,12 @@ class Storages:
 def moved(memory: Array, location: str, locations: Locations) -> tuple[device, Array]:
     """The device that `map_location` wants a storage on, and the storage, changed if it is a function that says so."""
     if callable(locations):
-        result = locations(Tensor(memory), location)
+        result = locations(Tensor(memory, share=True).untyped_storage(), location)
         if result is None:
             return _existing(location), memory
-        if not isinstance(result, Tensor) or result.array.nbytes != memory.nbytes:
+        if not isinstance(result, UntypedStorage) or result.nbytes() != memory.nbytes:
             raise RuntimeError("load(): map_location must return the storage it got, on any device, or None")
-        return result.device, result.array
+        return result.device, result.elements(memory.dtype)
     if isinstance(locations, dict):
         return _existing(locations.get(location, location)), memory
     if locations is not None:
@@ -176,13 +206,30 @@ def _existing(location: str) -> device:
         ) from None
 
 
+def default_restore_location(storage: Any, location: str) -> Any:
+    """The storage on the device that a file names, as `load` has it without a `map_location`.
+
+    >>> import retrograd as rg
+    >>> default_restore_location(rg.ones(2).untyped_storage(), "cpu").nbytes()
+    8
+    """
+    where = _existing(location)
+    return storage if storage.device == where else storage.to(device=where)
+
+
+def location_tag(storage: Any) -> str:
+    """What a file says of a storage's device."""
+    return str(storage.device)
+
+
 def tensor_in(
     storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, dtype: DType | None = None
 ) -> Tensor:
     """A tensor over a storage, with all that the file says checked first."""
-    if not isinstance(storage, Storage):
+    read = getattr(storage, "_read", None)
+    if not isinstance(read, Storage):
         raise refused("a tensor has no storage")
-    memory = storage.of_dtype(storage.memory.dtype if dtype is None else dtype)
+    memory = read.of_dtype(read.memory.dtype if dtype is None else dtype)
     start = whole(offset, "the offset of a tensor")
     sizes, strides = whole_numbers(size, "size"), whole_numbers(stride, "stride")
     if len(sizes) != len(strides):
@@ -201,8 +248,8 @@ def tensor_in(
         if any(s == 0 and n > 1 for n, s in zip(sizes, strides, strict=True)):
             array.flags.writeable = False  # an expanded dimension: its elements share memory
     made: Tensor = rebuild_leaf(Tensor, array, False, None, {})
-    if storage.where != CPU:
-        made = made.to(storage.where)
+    if read.where != CPU:
+        made = made.to(read.where)
     if requires_grad not in (True, False):
         raise refused("a tensor neither requires a gradient nor does not")
     return made.requires_grad_() if requires_grad else made

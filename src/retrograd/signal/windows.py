@@ -41,7 +41,7 @@ class _Window:
         if layout is not None and layout is not strided:
             raise ValueError(f"{function} is implemented for strided tensors only, got: {layout}")
         if self.dtype.kind != "f" or self.dtype.itemsize < 4:
-            raise ValueError(f"{function} expects float32 or float64 dtypes, got: {self.dtype}")
+            raise ValueError(f"{function} expects float32 or float64 dtypes, got: torch.{self.dtype.name}")
         self.where = check_options(device, layout, False)
         self.requires_grad = grad
         self.length = M

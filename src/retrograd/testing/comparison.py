@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 
 # How far apart two values may be, relative to the expected one and in all, by dtype; others must be equal.
@@ -108,7 +109,11 @@ def assert_allclose(
     msg: str = "",
 ) -> None:
     """The older `assert_close`: of tensors, or what becomes one, without a look at dtypes; NaNs agree."""
-    pair = [v if isinstance(v, Tensor) else Tensor(np.asarray(v)) for v in (actual, expected)]
+    warn(
+        "`torch.testing.assert_allclose()` is deprecated. Please use `torch.testing.assert_close()`.",
+        FutureWarning,
+    )
+    pair = [v if isinstance(v, Tensor) else Tensor(np.asarray(v), share=True) for v in (actual, expected)]
     if rtol is None and atol is None:
         found = [_OLD_TOLERANCES.get(str(t.array.dtype), _EXACT) for t in pair]
         rtol, atol = max(r for r, _ in found), max(a for _, a in found)
@@ -253,7 +258,7 @@ def _allowed(tolerance: float, rtol: float, atol: float) -> str:
 
 def _compare_tensors(pair: Pair, rules: Closeness) -> None:
     actual, expected = (
-        v.detach() if isinstance(v, Tensor) else Tensor(v) for v in (pair.actual, pair.expected)
+        v.detach() if isinstance(v, Tensor) else Tensor(v, share=True) for v in (pair.actual, pair.expected)
     )
     _compare_attributes(actual, expected, rules, pair.path)
     rtol, atol = _tolerances([str(t.array.dtype) for t in (actual, expected)], rules)

@@ -10,6 +10,7 @@ import numpy as np
 from retrograd.backends.dtype_class import dtype_of
 from retrograd.backends.dtypes import as_dtype
 from retrograd.backends.limits import finfo, iinfo
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.ops.random.sampling import rand, randint
 from retrograd.values import DType
@@ -72,7 +73,13 @@ def _limits(kind: Any, low: float | None, high: float | None) -> tuple[float, fl
     upper = (2 if kind.kind == "b" else 10 if kind.kind in "iu" else 9) if high is None else high
     if math.isnan(lower) or math.isnan(upper):
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={lower} and high={upper}")
-    if lower >= upper:
+    if lower == upper and kind.kind in "fc":
+        warn(
+            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated: use "
+            "`torch.full` for a tensor of one value.",
+            FutureWarning,
+        )
+    elif lower >= upper:
         raise ValueError(f"`low` must be less than `high`, but got {lower} >= {upper}")
     least, most = _range(kind)
     if upper <= least or lower > most:
@@ -103,4 +110,4 @@ def _values(sizes: tuple[int, ...], kind: Any, low: float, high: float, device: 
         from retrograd.ops.elementwise.complex_numbers import view_as_complex
 
         return view_as_complex(made)
-    return (rand(*sizes, dtype=np.dtype("float64"), device=device) * (high - low) + low).to(dtype_of(kind))
+    return (rand(sizes, dtype=np.dtype("float64"), device=device) * (high - low) + low).to(dtype_of(kind))

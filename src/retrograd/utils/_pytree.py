@@ -2,22 +2,106 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable
-from typing import Any
+from dataclasses import fields
+from typing import Any, NamedTuple
 
-from retrograd.core.tree import REGISTERED, flatten, unflatten
+from retrograd.core.tree import REGISTERED, children_of, flatten, kind_of, unflatten, unflatten_all
 from retrograd.core.tree import Form as TreeSpec
+from retrograd.core.tree import spread_over as _broadcast_to_and_flatten  # noqa: F401 - PyTorch has it here
+from retrograd.utils.tree_paths import (  # noqa: F401 - PyTorch has them here
+    WITH_KEYS,
+    FlattenWithKeysFn,
+    GetAttrKey,
+    KeyEntry,
+    KeyPath,
+    MappingKey,
+    SequenceKey,
+    key_get,
+    keystr,
+    paths_of,
+)
 
 PyTree = Any
 Context = Any
+PyTreeSpec = TreeSpec
 Check = Callable[[Any], bool]
+
+
+class NodeDef(NamedTuple):
+    """How the containers of a class are taken apart, and put together again."""
+
+    type: Any
+    flatten_fn: Callable[[Any], tuple[list[Any], Any]]
+    unflatten_fn: Callable[[Any, Any], Any]
+
+
+def _node(kind: Any) -> NodeDef:
+    def apart(tree: Any) -> tuple[list[Any], Any]:
+        context, children = children_of(tree) or (None, [])
+        return children, context
+
+    def together(children: Any, context: Any) -> Any:
+        parts = list(children)
+        return unflatten(parts, TreeSpec(kind, context, [flatten(0)[1]] * len(parts)))
+
+    return NodeDef(kind, apart, together)
+
+
+# By class; named tuples, of which every one is a class of its own, are under `namedtuple`.
+SUPPORTED_NODES: dict[Any, NodeDef] = {
+    kind: _node(kind) for kind in (tuple, list, dict, namedtuple, OrderedDict, defaultdict, deque)
+}
+
+
+def LeafSpec() -> TreeSpec:
+    """The form of a leaf."""
+    return flatten(0)[1]
+
+
+def is_namedtuple_class(cls: Any) -> bool:
+    """Whether this is a class of named tuples."""
+    return (
+        isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "_fields") and hasattr(cls, "_make")
+    )
+
+
+def is_namedtuple_instance(obj: Any) -> bool:
+    """Whether this is a named tuple."""
+    return is_namedtuple_class(type(obj))
+
+
+def is_namedtuple(obj: Any) -> bool:
+    """Whether this is a named tuple or a class of them."""
+    return is_namedtuple_class(obj) or is_namedtuple_instance(obj)
+
+
+_is_namedtuple_instance = is_namedtuple_instance
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The class under which `SUPPORTED_NODES` has the container, if it has it."""
+    return namedtuple if is_namedtuple_instance(tree) and type(tree) not in SUPPORTED_NODES else kind_of(tree)
+
+
+def tree_is_leaf(tree: Any, is_leaf: Check | None = None) -> bool:
+    """Whether nothing of it is taken apart."""
+    return (is_leaf is not None and is_leaf(tree)) or children_of(tree) is None
+
+
+_is_leaf = tree_is_leaf
 
 
 def register_pytree_node(
     cls: type,
     flatten_fn: Callable[[Any], tuple[Any, Any]],
     unflatten_fn: Callable[[Any, Any], Any],
-    **more: Any,
+    *,
+    serialized_type_name: str | None = None,
+    to_dumpable_context: Callable[[Any], Any] | None = None,
+    from_dumpable_context: Callable[[Any], Any] | None = None,
+    flatten_with_keys_fn: FlattenWithKeysFn | None = None,
 ) -> None:
     """Makes a class one of those that trees consist of.
 
@@ -25,14 +109,69 @@ def register_pytree_node(
         cls: the class.
         flatten_fn: gives the children of an instance, and what else it consists of.
         unflatten_fn: makes an instance of children and the rest.
-        more: PyTorch's, without an effect.
+        serialized_type_name, to_dumpable_context, from_dumpable_context: PyTorch's, without an effect.
+        flatten_with_keys_fn: as `flatten_fn`, with pairs of a key and a child: for `tree_flatten_with_path`.
     """
     if cls in REGISTERED:
         raise ValueError(f"{cls} is already registered as pytree node. Register each class once.")
     REGISTERED[cls] = (flatten_fn, unflatten_fn)
+    SUPPORTED_NODES[cls] = _node(cls)
+    if flatten_with_keys_fn is not None:
+        WITH_KEYS[cls] = flatten_with_keys_fn
 
 
 _register_pytree_node = register_pytree_node
+
+
+def register_dataclass(
+    cls: type, *, field_names: list[str] | None = None, drop_field_names: list[str] | None = None,
+    serialized_type_name: str | None = None,
+) -> None:  # fmt: skip
+    """Makes a dataclass one of the classes that trees consist of: its fields are the children.
+
+    Args:
+        cls: a class of `dataclasses`; another one needs `field_names`.
+        field_names: the fields that are children; all if it is left out.
+        drop_field_names: the fields that are left out, and have their defaults when an instance is made again.
+        serialized_type_name: PyTorch's, without an effect.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Pair:
+    ...     first: int
+    ...     second: int
+    >>> register_dataclass(Pair)
+    >>> tree_map(lambda x: x + 1, [Pair(1, 2)])
+    [Pair(first=2, second=3)]
+    """
+    names = [field.name for field in fields(cls) if field.init] if field_names is None else field_names
+    names = [name for name in names if name not in (drop_field_names or ())]
+
+    def there(tree: Any) -> tuple[list[Any], list[str]]:
+        filled = [name for name in names if getattr(tree, name) is not None]
+        empty = [name for name in names if getattr(tree, name) is None]
+        return [getattr(tree, name) for name in filled], [filled, empty]  # type: ignore[list-item]
+
+    def back(children: Iterable[Any], context: Any) -> Any:
+        filled, empty = context
+        return cls(**dict(zip(filled, children, strict=True)), **dict.fromkeys(empty))
+
+    def keyed(tree: Any) -> tuple[list[tuple[Any, Any]], Any]:
+        children, context = there(tree)
+        return [(GetAttrKey(name), child) for name, child in zip(context[0], children, strict=True)], context
+
+    register_pytree_node(cls, there, back, flatten_with_keys_fn=keyed)
+
+
+def register_constant(cls: type) -> None:
+    """Makes a class one whose instances have no leaves: they belong to the form of a tree, and must be comparable."""
+    if "__eq__" not in {name for base in cls.__mro__[:-1] for name in vars(base)} or cls.__hash__ is None:
+        raise TypeError(
+            f"register_constant(cls): {cls} must have __eq__ and __hash__ of its own, as forms are compared"
+        )
+    register_pytree_node(
+        cls, lambda tree: ([], tree), lambda _, context: context, flatten_with_keys_fn=lambda tree: ([], tree)
+    )
 
 
 def tree_flatten(tree: Any, is_leaf: Check | None = None) -> tuple[list[Any], TreeSpec]:
@@ -57,8 +196,6 @@ class _Sealed:
 
 def _sealed(tree: Any, is_leaf: Check) -> Any:
     """The tree with everything sealed that `is_leaf` is true of."""
-    from retrograd.core.tree import children_of
-
     if is_leaf(tree):
         return _Sealed(tree)
     found = children_of(tree)
@@ -66,19 +203,13 @@ def _sealed(tree: Any, is_leaf: Check) -> Any:
         return tree
     context, children = found
     seals = [_sealed(child, is_leaf) for child in children]
-    shallow = TreeSpec(type(tree), context, [flatten(0)[1]] * len(seals))
+    shallow = TreeSpec(kind_of(tree), context, [flatten(0)[1]] * len(seals))
     return unflatten(seals, shallow)
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
     """The tree of this form with these leaves."""
-    found = list(leaves)
-    if len(found) != treespec.count:
-        raise ValueError(
-            f"tree_unflatten(leaves, treespec): `leaves` has length {len(found)} but the spec refers to a pytree that "
-            f"holds {treespec.count} items ({treespec})."
-        )
-    return unflatten(found, treespec)
+    return unflatten_all("tree_unflatten(leaves, treespec)", leaves, treespec)
 
 
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Check | None = None) -> Any:
@@ -103,10 +234,42 @@ def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Check |
     return tree
 
 
+def tree_flatten_with_path(
+    tree: Any, is_leaf: Check | None = None
+) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
+    """The leaves with the way to each of them, and the form of the tree.
+
+    >>> [(keystr(path), leaf) for path, leaf in tree_flatten_with_path({"a": [1, 2]})[0]]
+    [("['a'][0]", 1), ("['a'][1]", 2)]
+    """
+    return paths_of(tree, is_leaf), tree_structure(tree, is_leaf)
+
+
+def tree_leaves_with_path(tree: Any, is_leaf: Check | None = None) -> list[tuple[KeyPath, Any]]:
+    """The leaves with the way to each of them."""
+    return paths_of(tree, is_leaf)
+
+
+def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Check | None = None) -> Any:
+    """The tree with `func` of the way to each leaf, of the leaf, and of those at its place in other trees, instead."""
+    ways, form = tree_flatten_with_path(tree, is_leaf)
+    others = [tree_flatten(rest, is_leaf) for rest in rests]
+    if any(its != form for _, its in others):
+        raise ValueError(f"tree_map_with_path(): the trees have different forms, {form} and others")
+    rows = zip(ways, *[leaves for leaves, _ in others], strict=True)
+    return unflatten([func(way, leaf, *more) for (way, leaf), *more in rows], form)
+
+
 def tree_map_only(kind: Any, /, func: Callable[[Any], Any], tree: Any, is_leaf: Check | None = None) -> Any:
     """The tree with `func` of those leaves that are of a kind: a class, several, or a condition."""
     fits = _condition(kind)
     return tree_map(lambda leaf: func(leaf) if fits(leaf) else leaf, tree, is_leaf=is_leaf)
+
+
+def tree_map_only_(kind: Any, /, func: Callable[[Any], Any], tree: Any, is_leaf: Check | None = None) -> Any:
+    """Calls `func` on those leaves that are of a kind; gives the tree as it was."""
+    tree_map_only(kind, func, tree, is_leaf)
+    return tree
 
 
 def _condition(kind: Any) -> Check:
@@ -118,6 +281,11 @@ def _condition(kind: Any) -> Check:
 def tree_leaves(tree: Any, is_leaf: Check | None = None) -> list[Any]:
     """The leaves of a tree from left to right."""
     return tree_flatten(tree, is_leaf)[0]
+
+
+def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:
+    """The leaves of the arguments of a call."""
+    return tree_leaves((args, kwargs))
 
 
 def tree_iter(tree: Any, is_leaf: Check | None = None) -> Iterable[Any]:

@@ -75,7 +75,7 @@ class GraphExecGroup:
         state.graph_group = self
         return self
 
-    def __exit__(self, *args: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         current().graph_group = None
 
     @classmethod
@@ -177,7 +177,7 @@ class Frame:
         self.early_stop = early_stop
         self.checks_kinds = checks_kinds
         self.debug = debug
-        self.autocast = same_autocast()
+        self.autocast: Any = same_autocast()
         self.rng_state: Tensor | None = get_rng_state() if preserve_rng_state else None
         self.complete: bool = False  # whether the first run is over
         self.records: list[Record] = []
@@ -286,9 +286,11 @@ class Rerun:
         position = len(self.records)
         self.records.append(record(tensor))
         # Bare: the tensor itself may be a result of the node that saves it, which would be a cycle.
-        value = Tensor(tensor.array)
+        value = Tensor(tensor.array, share=True) if tensor.requires_grad else tensor
         if position < self.expected and self.frame.holders[position]() is not None:
-            self.values[position] = value if self._stays(position) else Tensor(tensor.array.copy())
+            self.values[position] = (
+                value if self._stays(position) else Tensor(tensor.array.copy(), share=True)
+            )
         if self.frame.early_stop and position + 1 >= self.expected:
             raise StopRecomputation(self)
         return value

@@ -2,4 +2,6 @@
 
 from retrograd.lazy import lazily as _lazily
 
-__getattr__, __dir__ = _lazily(__name__, {"retrograd": "from_dlpack to_dlpack"})
+__getattr__, __dir__ = _lazily(
+    __name__, {"retrograd": "from_dlpack to_dlpack", "retrograd.backends.dlpack": "DLDeviceType"}
+)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from retrograd.core.modes import SELECTED, current
-from retrograd.core.selection import Selection, unlinked
+from retrograd.core.selection import Selection, ask, switch_on, unlinked
 from retrograd.ops.aten import OpOverload, overload_of, overload_of_node
 
 
@@ -63,18 +62,19 @@ class _Context(Selection, AbstractContextManager[None]):
 
     def __init__(self, table: _Table) -> None:
         self.table = table
-        self.before: list[tuple[Any, int]] = []
 
     def __enter__(self) -> None:
-        state = current()
-        self.before.append((state.selection, state.special & SELECTED))
-        state.selection = self
-        state.special |= SELECTED
+        switch_on(self)
 
-    def __exit__(self, *error: object) -> None:
-        state = current()
-        state.selection, bit = self.before.pop()
-        state.special = state.special & ~SELECTED | bit
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
+        ask(self.outer)
+
+    def result_of(self, op: Any, operands: Sequence[Any]) -> tuple[Any, Any]:
+        """What a dispatch mode around the checkpoint says; checkpoints around it are not asked."""
+        around = self.outer
+        while isinstance(around, _Context):
+            around = around.outer
+        return (op, None) if around is None else around.result_of(op, operands)
 
 
 class _First(_Context):
@@ -106,12 +106,12 @@ class _Again(_Context):
         super().__enter__()
         self.places: dict[OpOverload, int] = {}
 
-    def result_of(self, op: Any) -> tuple[Any, Any]:
+    def result_of(self, op: Any, operands: Sequence[Any]) -> tuple[Any, Any]:
         name = overload_of_node(type(op).__name__)
         row, place = self.table.rows.get(name, ()), self.places.get(name, 0)
         self.places[name] = place + 1
         if place >= len(row) or row[place] is None:
-            return op, None
+            return super().result_of(op, operands)
         kept = row[place]
         if not isinstance(kept, _Kept):
             raise RuntimeError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Callable
 from typing import Any
 
@@ -54,17 +55,17 @@ def words(text: str) -> list[str]:
 ONE = words("""
     abs absolute negative square reciprocal sqrt sign floor ceil trunc rint exp exp2 expm1 log log2 log1p tanh
     sin cos isnan isinf isfinite logical_not copy dense_copy empty_like zeros_like ones_like ones_of
-    conv_channel_sums extent_of within_0_1 metadata_of
+    conv_channel_sums extent_of is_open within_0_1 metadata_of lu
 """)
 TWO = words("""
     add subtract multiply true_divide divide maximum minimum fmax fmin power less less_equal greater
-    greater_equal equal not_equal logical_and logical_or logical_xor add_into matmul mm matmul_nt matmul_tn
+    greater_equal equal not_equal logical_and logical_or logical_xor add_into copy_over matmul mm matmul_nt matmul_tn
     layout
 """)
 REDUCED = words("sum mean prod max amax min amin any all argmax argmin")
 NOTHING = words("""
     empty_cache memory_stats reset_peak_memory_stats threads fused_kernels instruction_set instruction_sets
-    thread_state
+    thread_state gpu_close gpu_stream gpu_step_sizes gpu_trim
 """)
 OBJECT = words("""
     spot set_owner_test set_metadata_maker set_thread_state set_launch_refusal untrack track instances
@@ -73,6 +74,16 @@ OBJECT = words("""
 SLIDING = ((5, 4), (2, 2), (1, 1), (0, 0), (1, 1), (4, 3))
 APART = ((8,), (3,), (2,), (1,), (1,), (4,))
 STATE = (1, 2, 3, 5, True, 7)
+
+
+VARIABLE: contextvars.ContextVar[object] = contextvars.ContextVar("quiet")
+
+
+class Sizes(tuple[int, ...]):
+    """A class of shapes."""
+
+    def __new__(cls, *sizes: int) -> Sizes:
+        raise ValueError("it is not called")
 
 
 class Thing:
@@ -143,6 +154,40 @@ def network_calls() -> dict[str, Callable[[], Arguments]]:
     }
 
 
+def gpu_calls() -> dict[str, Callable[[], Arguments]]:
+    """Those of GPUs. Arrays of NumPy's are none of theirs: without CuPy nothing is served, and all is refused."""
+    return {
+        "gpu_open": lambda: ((floats(3, 4), floats(3)), len, Thing()),
+        "gpu_empty": lambda: ((3, 4), np.dtype("float32")),
+        "gpu_narrow": lambda: (np.ndarray,),
+        "gpu_seen_as": lambda: (floats(3, 4), np.ndarray),
+        "gpu_formulas": lambda: ([((0, 1), 1), ((0,), 1)], len, len, 0, 1),
+        "gpu_copy": lambda: (floats(3, 4),),
+        "gpu_add_into": lambda: (floats(3, 4), floats(3, 4)),
+        "gpu_products": lambda: ("no library", len, len),
+        "gpu_product": lambda: (floats(3, 4), floats(4, 5), floats(5), 0),
+        "gpu_steps": lambda: (len,),
+        "gpu_adam_steps": lambda: network_calls()["adam_steps"](),
+        "gpu_sgd_steps": lambda: network_calls()["sgd_steps"](),
+        "gpu_sums": lambda: (len,),
+        "gpu_sum": lambda: (floats(3, 4), (1,), False, 1.0),
+        "gpu_filled": lambda: (floats(3, 4), 1.0),
+        "gpu_loss": lambda: (1, floats(3, 4), floats(3, 4), 0.5, 1),
+        "gpu_loss_backward": lambda: (1, floats(3, 4), floats(3, 4), floats(3, 4), 0.5, 1.0),
+        "gpu_stretch": lambda: (floats(3, 1), (2, 3, 4)),
+    }
+
+
+class Loaded:
+    """The pack that is called: notes are made by itself."""
+
+    pack: Any = None
+
+
+def notes() -> Any:
+    return Loaded.pack.notes_new(8, 0)
+
+
 def calls() -> dict[str, Callable[[], Arguments]]:
     """All of them, by name."""
     found: dict[str, Callable[[], Arguments]] = {
@@ -154,6 +199,17 @@ def calls() -> dict[str, Callable[[], Arguments]]:
         "tril": lambda: (floats(3, 4), 1),
         "triu": lambda: (floats(3, 4), -1),
         "scan": lambda: (floats(3, 4), 1, True, False),
+        "search": lambda: (
+            floats(3, 4),
+            floats(3, 2),
+            whole(*range(4), *range(4), *range(4), shape=(3, 4)),
+            True,
+            False,
+        ),
+        "resample": lambda: (floats(3, 4), whole(0, 3, 1, 2, shape=(2, 2)), floats(2, 2, dtype="float64"), 1),
+        "permutation": lambda: (guarded(np.array([2, 2], "int32")), 3, np.dtype("float32")),
+        "solve_triangle": lambda: (floats(3, 3), floats(3, 2), True, False),
+        "special": lambda: ("gammainc", floats(3, 4), floats(3, 4)),
         "variance": lambda: (floats(3, 4), (1,), 1.0, True, False),
         "variance_backward": lambda: (floats(3, 1), floats(3, 4), 1, 0.5),
         "numbers": lambda: ([[1.0, 2], [True, 4.0]], None, np.dtype("float32")),
@@ -167,10 +223,23 @@ def calls() -> dict[str, Callable[[], Arguments]]:
         "add_along": lambda: (floats(3, 4), whole(0, 1, 2, 3, shape=(2, 2)), 1, floats(2, 2)),
         "add_rows": lambda: (floats(3, 4), 0, whole(0, 2, 1), floats(3, 4)),
         "sum_rows": lambda: (floats(3, 4), whole(0, 2, 1), 5, -1, True),
+        "notes_new": lambda: (8, 0),
+        "notes_value": lambda: (notes(), floats(3, 4), False),
+        "notes_block": lambda: (notes(), floats(3, 4)),
+        "notes_finite": lambda: (notes(), floats(3, 4)),
+        "notes_doubt": lambda: (notes(),),
+        "notes_row": lambda: ([], 1, 2.0),
+        "notes_values": lambda: (notes(),),
+        "notes_blocks": lambda: (notes(),),
+        "notes_close": lambda: (notes(),),
+        "begin": lambda: (whole(0, 1, 2), [whole(0, 1, 2)]),
+        "set_quiet": lambda: (VARIABLE, None, 3),
+        "heed": lambda: (bytearray(1),),
         "set_threads": lambda: (2,),
         "set_memory_limit": lambda: (-1,),
         "keep_arenas": lambda: (True,),
         **network_calls(),
+        **gpu_calls(),
     }
     found |= dict.fromkeys(ONE, lambda: (floats(3, 4),))
     found |= dict.fromkeys(TWO, lambda: (floats(4, 4), floats(4, 4)))
@@ -178,4 +247,6 @@ def calls() -> dict[str, Callable[[], Arguments]]:
     found |= dict.fromkeys(NOTHING, lambda: ())
     found |= dict.fromkeys(OBJECT, lambda: (Thing,))
     found["set_metadata_maker"] = lambda: (str,)
+    found["set_size_class"] = lambda: (Sizes,)
+    found["size_of"] = lambda: ((3, 4),)
     return found

@@ -35,6 +35,7 @@ def load(path: str) -> Any:
     assert spec.loader is not None
     pack = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(pack)
+    calls.Loaded.pack = pack
     return pack
 
 
@@ -57,9 +58,8 @@ def function(pack: Any, name: str) -> Any:
 def names(pack: Any) -> list[str]:
     """All functions of a pack, and its fused kernels."""
     own = [name for name in vars(pack) if not name.startswith("__")]
-    # `launch` believes the address of a kernel, as the driver does; those of GPUs do nothing without one.
-    own = [name for name in own if name != "launch" and not name.startswith("gpu_")]
-    return [*own, *pack.fused_kernels()]
+    # `launch` believes the address of a kernel, as the driver does.
+    return [*[name for name in own if name != "launch"], *pack.fused_kernels()]
 
 
 def make(pack: Any, name: str) -> values.Make:
@@ -125,6 +125,8 @@ def main(path: str, wanted: list[str]) -> None:
         print(*names(pack))
     limit_memory()
     pack.set_metadata_maker(str)
+    pack.set_size_class(calls.Sizes)
+    pack.set_quiet(calls.VARIABLE, None, MOST)
     for name in wanted:
         print(name, flush=True)
         rng = random.Random(name)  # the same calls every time

@@ -75,11 +75,16 @@ def objects() -> Iterator[Any]:
 
 
 def arrays_in(value: Any) -> list[Any]:
-    if isinstance(value, np.ndarray):
-        return [value]
-    if isinstance(value, tuple | list):
-        return list(itertools.chain.from_iterable(map(arrays_in, value)))
-    return []
+    """The arrays in tuples and lists, which may hold each other: `notes_row` appends to lists."""
+    found, seen, todo = [], set(), [value]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, np.ndarray):
+            found.append(value)
+        elif isinstance(value, tuple | list) and id(value) not in seen:
+            seen.add(id(value))
+            todo += value
+    return found
 
 
 def layouts(a: Any) -> Iterator[Any]:

@@ -246,7 +246,7 @@ def computed(node: Node, inputs: Sequence[Any]) -> list[Any]:
     """The results of an op, run again; empty where it cannot be."""
     if not isinstance(node, Op) or any(isinstance(v, Unknown) for v in inputs) or not _has_constants(node):
         return []
-    operands = [Tensor(v) if isinstance(v, np.ndarray) else v for v in inputs]
+    operands = [Tensor(v, share=True) if isinstance(v, np.ndarray) else v for v in inputs]
     try:
         if isinstance(node, Unary):
             made = UPWARD.apply1(node.fresh(), *operands)

@@ -27,6 +27,7 @@ from retrograd.backends.batch.served import SERVED, summed
 from retrograd.backends.batch.shape import BatchedShape, Unbatchable
 from retrograd.backends.casts import cast
 from retrograd.backends.pack import PACK
+from retrograd.errors import check_depth
 
 __all__ = ["CONTROL_FLOW", "RULES", "Level"]  # what is looked for here and defined elsewhere
 
@@ -376,19 +377,20 @@ def newest_level(values: Any) -> Level:
 NEVER_BATCHED = frozenset((np.ndarray, int, float, bool, str, slice, type(None), np.dtype))
 
 
-def newest_among(values: Any, found: Level | None = None) -> Level | None:
+def newest_among(values: Any, found: Level | None = None, depth: int = 0) -> Level | None:
     """The same; None if there is none."""
     if isinstance(values, BatchedArray):
         return values.level if found is None or values.level.number > found.number else found
     if type(values) is ndarray:
         return found
+    check_depth(depth)
     if isinstance(values, (tuple, list)):
         for v in values:
             if type(v) not in NEVER_BATCHED:
-                found = newest_among(v, found)
+                found = newest_among(v, found, depth + 1)
     elif isinstance(values, dict):
         for v in values.values():
-            found = newest_among(v, found)
+            found = newest_among(v, found, depth + 1)
     return found
 
 

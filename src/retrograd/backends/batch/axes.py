@@ -86,20 +86,20 @@ def _unbatched(function: Any, values: list[Any]) -> list[Any]:
     return values
 
 
-REDUCTIONS = (
+# Without these types, mypy takes seconds to find what such functions have in common.
+REDUCTIONS: tuple[Any, ...] = (
     np.sum, np.prod, np.mean, np.max, np.min, np.amax, np.amin, np.var, np.std, np.median, np.ptp, np.nansum,
     np.nanmean, np.nanmax, np.nanmin, np.nanprod, np.nanmedian, np.nanvar, np.nanstd, np.count_nonzero,
 )  # fmt: skip
+FLAT: tuple[Any, ...] = (
+    np.argmax, np.argmin, np.cumsum, np.cumprod, np.nancumsum, np.nanargmax, np.nanargmin,
+)  # fmt: skip
 SORTS: tuple[Any, ...] = (np.sort, np.argsort)
+PARTITIONS: tuple[Any, ...] = (np.partition, np.argpartition)
 RULES.functions.update(dict.fromkeys(REDUCTIONS, Along()))
-RULES.functions.update(
-    dict.fromkeys(
-        (np.argmax, np.argmin, np.cumsum, np.cumprod, np.nancumsum, np.nanargmax, np.nanargmin),
-        Along(flat=True),
-    )
-)
+RULES.functions.update(dict.fromkeys(FLAT, Along(flat=True)))
 RULES.functions.update(dict.fromkeys(SORTS, Along(default=-1, flat=True)))
-RULES.functions.update(dict.fromkeys((np.partition, np.argpartition), Along(place=2, default=-1, flat=True)))
+RULES.functions.update(dict.fromkeys(PARTITIONS, Along(place=2, default=-1, flat=True)))
 RULES.functions.update({np.flip: Along(), np.diff: Along(place=2, default=-1)})
 
 

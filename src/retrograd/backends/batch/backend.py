@@ -327,9 +327,9 @@ class BatchedBackend(NumpyBackend):
         found = merging.attention(xs[0], xs[1], xs[2], xs[3], op.is_causal, float(op.scale))
         return op.computed(self, xs) if found is None else found
 
-    def attention_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+    def attention_backward(self, op: Any, g: Any, xs: Sequence[Any], out: Any, wanted: int) -> Sequence[Any]:
         found = merging.attention_back(g, xs, op.is_causal, float(op.scale), wanted)
-        return super().attention_backward(op, g, xs, wanted) if found is None else found
+        return super().attention_backward(op, g, xs, out, wanted) if found is None else found
 
     def nll(self, op: Any, xs: Sequence[Any]) -> Any:
         found = merging.nll(xs[0], xs[1], xs[2], op.ignore_index)
@@ -370,13 +370,13 @@ def backend_on(levels: tuple[Level, ...], inner: Backend | None = None) -> Batch
 
 def _backend_over(level: Level, older: Backend) -> BatchedBackend:
     """The backend of arrays on a level whose values are of another, which may be that of older levels."""
-    found: BatchedBackend | None = None if level.backends is None else level.backends.get(older)
+    found: BatchedBackend | None = None if level.over is None else level.over.get(older)
     if found is None:
         levels = (level, *older.levels) if isinstance(older, BatchedBackend) else (level,)
         found = backend_on(levels, older.inner)
-        if level.backends is None:
-            level.backends = {}
-        level.backends[older] = found
+        if level.over is None:
+            level.over = {}
+        level.over[older] = found
     return found
 
 
@@ -400,9 +400,9 @@ _OWN = frozenset(dir(BatchedBackend))
 
 def _put_names() -> None:
     """Gives the class NumPy's functions, each as `on` has it: that changes with the first other library."""
-    if _NAMES.foreign == len(BACKENDS.foreign):
+    foreign = len(BACKENDS.foreign)
+    if _NAMES.foreign == foreign:
         return
-    _NAMES.foreign = len(BACKENDS.foreign)
     names = {**vars(np), **{name: getattr(np, name) for name in SUBMODULES}}
     for name, function in names.items():
         if not name.startswith("_") and name not in _OWN:
@@ -410,6 +410,7 @@ def _put_names() -> None:
     asarray: Any = BatchedBackend.asarray
     for name, value in {"asanyarray": asarray, "ascontiguousarray": asarray, "lib": _LIB}.items():
         setattr(BatchedBackend, name, value)
+    _NAMES.foreign = foreign  # at last: an interrupt may come before, and other threads look here
 
 
 def _number(level: Level) -> int:

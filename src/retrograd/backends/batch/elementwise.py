@@ -171,7 +171,7 @@ def may_share_memory(function: Any, level: Level, args: Any, kwargs: Any) -> boo
     return bool(on(function)(all_samples(args[0]), all_samples(args[1])))
 
 
-EACH = (
+EACH: tuple[Any, ...] = (
     np.where, np.clip, np.nan_to_num, np.isclose, np.angle, np.real, np.imag, np.sinc, np.i0, np.round, np.around,
     np.isposinf, np.isneginf, np.fix, np.real_if_close, np.isreal, np.iscomplex, np.unwrap,
 )  # fmt: skip

@@ -272,13 +272,12 @@ def dynamic(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     raise DynamicShape(DYNAMIC.format(function.__name__))
 
 
+COUNTED: tuple[Any, ...] = (np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.compress, np.extract)
 RULES.methods["at"] = add_at
 RULES.functions.update(
     {
         np.take: take, np.take_along_axis: take_along_axis, np.put_along_axis: put_along_axis,
         np.searchsorted: searchsorted, np.isin: isin, np.bincount: bincount,
-        **dict.fromkeys(
-            (np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.compress, np.extract), dynamic
-        ),
+        **dict.fromkeys(COUNTED, dynamic),
     }
 )  # fmt: skip

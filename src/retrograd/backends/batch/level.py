@@ -18,9 +18,11 @@ class Level:
         self.number: int = next(_NUMBERS)  # newer levels are wrapped around older ones
         self.size = size
         self.randomness = randomness
-        # See backend.py: that of arrays on this level alone, on the CPU; and all others that there are.
+        # See backend.py: that of arrays on this level alone, on the CPU; the others, by their levels and what is below
+        # them; and those of arrays whose values are of another backend, by that one.
         self.backend: Any = None
-        self.backends: dict[Any, Any] | None = None
+        self.backends: dict[tuple[tuple[Level, ...], Any], Any] | None = None
+        self.over: dict[Any, Any] | None = None
         self.shared: list[Any] = []  # weak references to tensors that `inplace.share` took in
         self.shapes: dict[tuple[int, ...], Any] = {}  # the BatchedShape of each shape
         if (
@@ -32,13 +34,19 @@ class Level:
 
     def close(self) -> None:
         """When the `vmap` is over: lets go of the backends, which know the level in turn."""
-        self.backend = self.backends = None
+        self.backend = self.backends = self.over = None
 
     def stream(self, stream: Any, levels: tuple[Any, ...]) -> Any:
         """What draws random numbers inside of some levels, of which this is the newest."""
         from retrograd.backends.batch.random import BatchedStream
 
         return BatchedStream(stream, levels)
+
+    def check_target(self, target: Any, levels: tuple[Any, ...]) -> None:
+        """Refuses to draw into a tensor that samples share if each is to have numbers of its own."""
+        from retrograd.backends.batch.random import check_target
+
+        check_target(levels, target)
 
 
 class Rules:

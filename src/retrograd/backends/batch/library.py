@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from retrograd.backends.base import BACKENDS, backend_of
-from retrograd.backends.batch.array import BatchedArray, all_samples
+from retrograd.backends.batch.array import BatchedArray
 
 
 def on(function: Any) -> Any:
@@ -63,16 +63,11 @@ def matmul_of(x: Any, y: Any) -> Any:
     return backend_of(x).matmul(x, y)
 
 
-class Library:
+class ArrayLibrary:
     """NumPy's names, each as `on` has it."""
 
     def __getattr__(self, name: str) -> Any:
         return on(getattr(np, name))
 
 
-lib: Final[Any] = Library()
-
-
-def is_foreign(array: Any) -> bool:
-    """Whether all samples lie in an array of another library than NumPy."""
-    return type(all_samples(array)) in BACKENDS.foreign
+lib: Final[Any] = ArrayLibrary()

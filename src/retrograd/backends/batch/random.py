@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.batch.array import Level, all_samples, batches, levels_among, on_levels
+from retrograd.backends.batch.array import Level, all_samples, batches, levels_among, levels_of, on_levels
 
 REFUSED = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
@@ -24,6 +24,16 @@ def check_draw(levels: tuple[Level, ...]) -> None:
         )
 
 
+def check_target(levels: tuple[Level, ...], target: Any) -> None:
+    """Numbers of its own for each sample need a tensor that each has for itself."""
+    has = levels_of(target)
+    if any(level.randomness == "different" and level not in has for level in levels):
+        raise RuntimeError(
+            "vmap: Cannot ask for different inplace randomness on an unbatched tensor. All samples share it: write "
+            "into one made from a vmapped tensor, as by zeros_like()."
+        )
+
+
 class BatchedStream:
     """NumPy's generator as functions inside of some levels see it; it has the methods that they use."""
 
@@ -33,7 +43,9 @@ class BatchedStream:
         if any(level.randomness == "error" for level in levels):
             raise RuntimeError(REFUSED)
         self.stream = stream
-        self.levels = tuple([level for level in reversed(levels) if level.randomness == "different"])
+        self.levels: tuple[Level, ...] = tuple(
+            [level for level in reversed(levels) if level.randomness == "different"]
+        )
 
     def _sized(self, draw: Any, size: Any, *args: Any, **kwargs: Any) -> Any:
         """Numbers in a given size, for each sample."""

@@ -17,11 +17,11 @@ from retrograd.backends.gpu.kernels import (
     THREADS,
     Kernels,
     blocks_for,
+    computed,
     empty,
     letter,
     types,
 )
-from retrograd.backends.gpu.norms import computed
 from retrograd.backends.gpu.products import Products
 from retrograd.backends.gpu.reductions import Reductions
 from retrograd.backends.gpu.rows import share
@@ -38,8 +38,8 @@ class Heads:
     def __init__(self, x: Array, addresses: Array) -> None:
         self.array = x
         self.addresses = addresses
-        self.char = letter(x.dtype)
-        self.lead = x.strides[2] // x.itemsize if x.shape[2] > 1 else x.shape[3]
+        self.char: str = letter(x.dtype)
+        self.lead: Any | Array = x.strides[2] // x.itemsize if x.shape[2] > 1 else x.shape[3]
 
     def at(self, first: int, turned: bool = False) -> tuple[int, str, int, bool]:
         """The matrices from number `first` on, as `Products` takes them."""
@@ -140,6 +140,15 @@ class Chunk:
     `targets` are arrays with these heads: the result or, in a backward, its gradient and those that are wanted.
     """
 
+    of: Attention
+    op: Any
+    first: int
+    mask: Any
+    count: Any
+    q: Heads
+    k: Heads
+    v: Heads
+
     def __init__(
         self, of: Attention, op: Any, xs: Sequence[Any], first: int, targets: Sequence[Array]
     ) -> None:
@@ -148,7 +157,7 @@ class Chunk:
         samples, heads, rows = q.shape[:3]
         keys = k.shape[2]
         self.count, wide = samples * heads, computed(q.dtype)
-        self.each = min(self.count, max(1, CHUNK // (rows * keys * wide.itemsize)))
+        self.each: Any = min(self.count, max(1, CHUNK // (rows * keys * wide.itemsize)))
         # Weights take the place of scores where both are of one dtype; but in a backward their gradients do.
         kinds = [wide] if wide == q.dtype else [wide, q.dtype]
         if len(targets) > 1:
@@ -158,9 +167,9 @@ class Chunk:
         placed = heads_of(of.kernels, of_all, samples, heads)
         self.q, self.k, self.v, *self.targets = placed
         own = heads_of(of.kernels, room, 1, self.each)
-        self.scores = own[0]
-        self.p = own[1] if len(own) > 1 else own[0]
-        self.slopes = own[2] if len(own) > 2 else own[0]
+        self.scores: Heads = own[0]
+        self.p: Heads = own[1] if len(own) > 1 else own[0]
+        self.slopes: Heads = own[2] if len(own) > 2 else own[0]
 
     def steps(self) -> Iterator[tuple[int, int]]:
         """Which heads are computed together: the number of the first, and how many."""
@@ -174,11 +183,6 @@ class Chunk:
         self.of.products.at_addresses(
             (rows, width, keys), self.q.at(start), self.k.at(start, True), self.scores.at(0), count
         )
-        steps: tuple[int, ...] = (0, 0, 0, 0)
-        if mask is not None:
-            lead = 4 - mask.ndim
-            own = [0 if n == 1 else s // mask.itemsize for n, s in zip(mask.shape, mask.strides, strict=True)]
-            steps = (*[0] * lead, *own)
         kernel, how = self._kernel("weights")
         args = (
             self.scores.array,
@@ -189,7 +193,7 @@ class Chunk:
             count * rows,
             keys,
         )
-        where = (rows, self.first, start, heads, *steps)
+        where = (rows, self.first, start, heads, *mask_steps(mask))
         kernel.launch(-(-count * rows // how.per_block), how.threads, (*args, *where))
 
     def weigh_backward(self, count: int) -> None:
@@ -202,8 +206,16 @@ class Chunk:
     def _kernel(self, name: str) -> tuple[Any, Any]:
         how = share(self.scores.array.shape[3], self.scores.array, self.p.array)
         kind = STORED[letter(self.q.array.dtype if self.mask is None else self.mask.dtype)]
-        definitions = (*types(self.q.array.dtype), ("M", kind), *how.definitions())
+        definitions = (*types(self.q.array.dtype), ("M", kind), *how.definitions)
         return self.of.kernels.get("attention.cu", name, *definitions), how
+
+
+def mask_steps(mask: Any) -> tuple[int, ...]:
+    """How far apart a mask's samples, heads, queries and keys are, in numbers; 0 where all have the same."""
+    if mask is None:
+        return (0, 0, 0, 0)
+    own = [0 if n == 1 else s // mask.itemsize for n, s in zip(mask.shape, mask.strides, strict=True)]
+    return (*[0] * (4 - mask.ndim), *own)
 
 
 def slices(q: Array, k: Array) -> Iterator[tuple[int, Any]]:

@@ -14,6 +14,7 @@ from retrograd.backends.gpu.launch import ROAD, KernelFile, StreamNow, find_cubl
 from retrograd.backends.gpu.library import load, names
 from retrograd.backends.gpu.narrow import AllFormulas
 from retrograd.backends.gpu.operations import KernelBackend
+from retrograd.backends.gpu.pinned import is_pinned, pin
 from retrograd.backends.gpu.random import CudaStream
 from retrograd.backends.kernels.products import COLUMNS_0, COLUMNS_1, FITS, LENGTH_SHIFT
 from retrograd.backends.pack import PACK
@@ -53,12 +54,12 @@ class CudaBackend(KernelBackend):
         self.cupy = cupy
         open_road(cupy)
         self.devices: list[device] = [device("cuda", i) for i in range(cupy.cuda.runtime.getDeviceCount())]
-        self.formulas = AllFormulas(cupy)
+        self.formulas: AllFormulas = AllFormulas(cupy)
         self.open_kernels(cupy)
         self.runs_formulas = ROAD.short
         self.streams: dict[int, Any] = {}
         self.kept: list[tuple[list[Any], list[Array]]] = []
-        self.convolutions = Convolutions(cupy)
+        self.convolutions: Convolutions = Convolutions(cupy)
         if ROAD.short:
             PACK.gpu_products(find_cublas(), cupy.cuda.alloc, KernelFile(cupy, "products.cu").address)
             PACK.gpu_sums(KernelFile(cupy, "sums.cu").address)
@@ -123,6 +124,12 @@ class CudaBackend(KernelBackend):
         return bool(x._c_contiguous)
 
     # -- memory and the order of work ------------------------------------------------------------------------------
+
+    def pin(self, array: Array) -> Array:
+        return pin(self.cupy, array)
+
+    def is_pinned(self, array: Array) -> bool:
+        return is_pinned(self.cupy, array)
 
     def memory_stats(self) -> dict[str, int]:
         self.trim()

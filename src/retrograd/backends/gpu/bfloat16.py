@@ -18,12 +18,13 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from retrograd.backends.base import Backend, is_array, register
+from retrograd.backends.casts import stays_bfloat16
 from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.gpu.backend import CudaBackend
 from retrograd.backends.gpu.kernels import MAKERS, STORED, THREADS, blocks_for, letter, pack_of
-from retrograd.backends.gpu.launch import empty
-from retrograd.backends.gpu.operations import KernelBackend
-from retrograd.values import Array, Axis, Shape
+from retrograd.backends.gpu.launch import ROAD, empty
+from retrograd.backends.pack import PACK
+from retrograd.values import Array, Shape
 
 BITS: Final = np.dtype("uint16")
 float32: Final = np.dtype("float32")
@@ -62,6 +63,7 @@ IN_PLACE: Final = ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipo
 class BFloat16Methods:
     """What arrays of bfloat16 on a GPU do: see Note [bfloat16 on a GPU]."""
 
+    __slots__ = ()  # so that such arrays lie in memory as CuPy's own
     owner: ClassVar[Any]  # their backend
 
     __hash__ = None  # type: ignore[assignment]
@@ -90,6 +92,9 @@ class BFloat16Methods:
         return self.owner.of_bits(self.owner.bits(self)[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if type(value) is float or type(value) is int:
+            self.owner.bits(self)[key] = bits_of(value)
+            return
         self.owner.bits(self)[key] = self.owner.bits(self.owner.cast(value, copy=False))
 
     def item(self, *args: Any) -> float:
@@ -118,7 +123,8 @@ class BFloat16Methods:
 
 def array_class(cupy: Any, backend: BFloat16OnGpu) -> Any:
     """The class of such arrays: CuPy is there only once a GPU is asked for."""
-    made: Any = type("CudaBFloat16Array", (BFloat16Methods, cupy.ndarray), {"owner": backend})
+    names = {"owner": backend, "__slots__": ()}
+    made: Any = type("CudaBFloat16Array", (BFloat16Methods, cupy.ndarray), names)
     for name in (
         "reshape",
         "transpose",
@@ -148,7 +154,7 @@ def _moving(backend: BFloat16OnGpu, name: str) -> Any:
 def _computing(backend: BFloat16OnGpu, name: str) -> Any:
     def method(self: Any, *args: Any, **options: Any) -> Any:
         found = getattr(backend.widened(self), name)(*backend.widened(args), **backend.widened(options))
-        return backend.rounded(found) if _stays((self, *args), options) else found
+        return backend.rounded(found) if stays_bfloat16((self, *args), options) else found
 
     return method
 
@@ -160,20 +166,6 @@ def _writing(backend: BFloat16OnGpu, name: str, own: str) -> Any:
 
     method.__name__ = own
     return method
-
-
-def _stays(values: Any, options: dict[str, Any]) -> bool:
-    """Whether a result of these operands is bfloat16: no dtype was asked for, and no array has a wider one."""
-    if options.get("dtype") is not None:
-        return bool(options["dtype"] == bfloat16)
-    waiting = list(values)
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, (tuple, list)):
-            waiting.extend(value)
-        elif is_array(value) and value.dtype is not bfloat16 and value.dtype.kind in "fc" and value.ndim:
-            return False
-    return True
 
 
 class BFloat16OnGpu(CudaBackend):
@@ -195,11 +187,12 @@ class BFloat16OnGpu(CudaBackend):
             "losses",
             "picks",
         )
-        for name in (*own, "products", "attentions", "convolutions", "streams", "kept"):
+        for name in (*own, "products", "attentions", "fused_attentions", "convolutions", "streams", "kept"):
             setattr(self, name, getattr(main, name))
         self.runs_formulas = False
-        self.array_class = array_class(self.cupy, self)
-        self.native = NATIVE if self.convolutions.library is None else NATIVE | BY_CUDNN
+        self.array_class: Any = array_class(self.cupy, self)
+        self.served = ROAD.short and PACK.gpu_narrow(self.array_class)  # whether the pack makes such arrays
+        self.native: frozenset[str] = NATIVE if self.convolutions.library is None else NATIVE | BY_CUDNN
         MAKERS.bfloat16 = self._made
 
     def __getattr__(self, name: str) -> Any:
@@ -224,7 +217,7 @@ class BFloat16OnGpu(CudaBackend):
             if target is not None:
                 target[...] = found
                 return target
-            return self.rounded(found) if _stays(args, options) else found
+            return self.rounded(found) if stays_bfloat16(args, options) else found
 
         return call
 
@@ -234,11 +227,15 @@ class BFloat16OnGpu(CudaBackend):
     # -- there and back --------------------------------------------------------------------------------------------
 
     def _made(self, shape: Shape, order: str = "C") -> Any:
+        if self.served and order == "C":
+            return PACK.gpu_empty(shape, BITS, self.array_class)
         return self.array_class(shape, BITS, None, None, order)
 
     def bits(self, value: Any) -> Any:
         """Nested arrays as CuPy has them."""
         if type(value) is self.array_class:
+            if self.served:
+                return PACK.gpu_seen_as(value, self.cupy.ndarray)
             return self.cupy.ndarray.view(value, None, self.cupy.ndarray)
         if type(value) is tuple or type(value) is list:
             return type(value)([self.bits(v) for v in value])
@@ -248,6 +245,8 @@ class BFloat16OnGpu(CudaBackend):
         """Arrays of 16 bits, alone or several, as bfloat16 again."""
         if type(found) is tuple or type(found) is list:
             return type(found)([self.of_bits(f) for f in found])
+        if self.served and type(found) is self.cupy.ndarray:
+            return PACK.gpu_seen_as(found, self.array_class)
         return self.cupy.ndarray.view(found, None, self.array_class)
 
     def widened(self, value: Any) -> Any:
@@ -354,6 +353,10 @@ class BFloat16OnGpu(CudaBackend):
 
     def full_like(self, x: Any, number: Any, dtype: Any = None, order: Any = "K", **options: Any) -> Any:
         """One number in another's shape."""
+        if self.served and dtype is None and not options:
+            found = PACK.gpu_filled(x, float(number))
+            if found is not None:
+                return found
         made = self.empty_like(x, dtype, order, **options)
         made[...] = number
         return made
@@ -396,29 +399,7 @@ class BFloat16OnGpu(CudaBackend):
         if all(x.dtype is bfloat16 for x in xs):
             return self.of_bits(op.joined(self.main, self.bits(list(xs)), BITS))
         found = self.main.join(op, self.widened(list(xs)))
-        return self.rounded(found) if _stays(xs, {}) else found
-
-    # These go a road of the pack's, which does not know bfloat16.
-
-    def sum(
-        self, x: Array, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False
-    ) -> Array:
-        return KernelBackend.sum(self, x, axis, dtype, out, keepdims)
-
-    def average(self, x: Array, axis: Axis, keepdims: bool, count: int) -> Array:
-        return KernelBackend.average(self, x, axis, keepdims, count)
-
-    def product(self, x: Array, y: Array) -> Array:
-        return KernelBackend.product(self, x, y)
-
-    def addmm(self, op: Any, x: Any, y: Any, z: Any) -> Any:
-        return KernelBackend.addmm(self, op, x, y, z)
-
-    def mm_backward(self, op: Any, i: int, turned: bool, g: Any, x: Any, y: Any) -> Any:
-        return KernelBackend.mm_backward(self, op, i, turned, g, x, y)
-
-    def bmm_backward(self, op: Any, i: int, g: Any, x: Any, y: Any) -> Any:
-        return op.formula(i, g, x, y)
+        return self.rounded(found) if stays_bfloat16(xs, {}) else found
 
     def by_library(self, name: str, x: Array, *args: Any) -> Array:
         found = getattr(self.main, name)(self.widened(x), *self.widened(args))
@@ -427,13 +408,13 @@ class BFloat16OnGpu(CudaBackend):
     # -- ops -------------------------------------------------------------------------------------------------------
 
     def forward(self, op: Any, xs: Sequence[Any]) -> Any:
+        if op.copies:
+            return op.compute(self, xs)
         if op.is_view or op.moves_memory:
             seen = self.of_bits(self.main.forward(op, [self.bits(xs[0]), *xs[1:]]))
             if (region := getattr(op, "region", None)) is not None:
                 region.be_of(bfloat16)  # gradients that are laid out there are no bits
             return seen
-        if op.copies:
-            return op.compute(self, xs)
         if op.elementwise:
             found = self.formulas.forward(
                 op, [float(x) if isinstance(x, np.ndarray) and not x.ndim else x for x in xs]
@@ -451,7 +432,7 @@ class BFloat16OnGpu(CudaBackend):
         if given is not None:
             stays = given is bfloat16
         else:
-            stays = xs[0].dtype is bfloat16 if op.like_first else _stays(xs, {})
+            stays = xs[0].dtype is bfloat16 if op.like_first else stays_bfloat16(xs, {})
         return self.rounded(found) if stays else found
 
     def vjp(self, op: Any, given: Sequence[Any]) -> Any:
@@ -471,7 +452,7 @@ class BFloat16OnGpu(CudaBackend):
             if isinstance(value, (tuple, list)):
                 waiting.extend(value)
             elif is_array(value):
-                if not value.flags.c_contiguous:
+                if not value._c_contiguous:
                     return False
                 if name in ("Softmax", "LogSoftmax") and op.axis not in (None, -1, value.ndim - 1):
                     return False
@@ -482,11 +463,10 @@ class BFloat16OnGpu(CudaBackend):
             return self.cast(x)
         return super().operand(x)
 
-    def adam_steps(self, rows: list[Any], rates: Any) -> None:
-        KernelBackend.adam_steps(self, rows, rates)
 
-    def sgd_steps(self, rows: list[Any], rates: Any) -> None:
-        Backend.sgd_steps(self, rows, rates)
+def bits_of(number: float) -> int:
+    """The bits of a number that is rounded to bfloat16."""
+    return int(np.asarray(number).astype(bfloat16.dtype).view(BITS))
 
 
 def as_numbers(value: Any) -> Any:

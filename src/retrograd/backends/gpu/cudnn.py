@@ -11,7 +11,7 @@ import threading
 from typing import Any, Final, NamedTuple
 
 from retrograd.backends.gpu.kernels import empty, letter
-from retrograd.backends.gpu.libraries import found_library
+from retrograd.backends.gpu.nvidia import found_library
 from retrograd.values import Array, Shape
 
 DTYPES: Final = {"f": 0, "d": 1, "e": 2, "bf": 9}
@@ -56,7 +56,7 @@ class Convolutions:
 
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy
-        self.library = found_library("cudnn", NAMES)
+        self.library: Any = found_library("cudnn", NAMES)
         self.plans: dict[CudnnCall, tuple[list[Any], int, int]] = {}
         self.local = threading.local()  # a handle is one thread's
         self.lock = threading.Lock()

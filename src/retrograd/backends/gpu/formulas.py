@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from functools import cache
 from importlib import resources
+from types import CodeType
 from typing import Any, Final
 
 import numpy as np
@@ -188,16 +190,24 @@ def _answer(tree: Any, numbers: tuple[float, ...]) -> Any:
     while isinstance(tree, list):
         question, yes, no = tree
         # Comparisons of numbers, written by tools/fusing: they read the same in C++ and Python.
-        tree = yes if eval(question, {"p": numbers, "abs_of": abs}) else no  # noqa: S307
+        tree = yes if eval(_compiled(question), {"p": numbers, "abs_of": abs}) else no  # noqa: S307
     return tree
+
+
+@cache
+def _compiled(question: str) -> CodeType:
+    return compile(question, "<formulas.json>", "eval")
 
 
 def kind_of(x: Any, shape: Shape, dtype: Any) -> str | None:
     """The kind of an operand; None if there is none for it."""
     if type(x) is float:
         return NUMBER
-    if getattr(x, "dtype", None) is not dtype or not getattr(x, "_c_contiguous", False):
+    in_rows = getattr(x, "_c_contiguous", None)
+    if in_rows is None or x.dtype is not dtype:
         return None
+    if not in_rows:
+        return None if any(x.strides) else SINGLE  # one number, seen many times
     if x.shape == shape:
         return FLAT
     return SINGLE if x.size == 1 else SPREAD

@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any, Final
 
+import numpy as np
+
 from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.gpu import launch
 from retrograd.backends.gpu.launch import Kernel
@@ -19,6 +21,7 @@ FILES: Final[dict[str, tuple[str, ...]]] = {
     "attention.cu": ("rows.cuh",),
     "channels.cu": (),
     "conversions.cu": (),
+    "fused_attention.cu": (),
     "indices.cu": ("faults.cuh",),
     "losses.cu": ("faults.cuh",),
     "noise.cu": ("PHILOX",),
@@ -30,7 +33,9 @@ FILES: Final[dict[str, tuple[str, ...]]] = {
 # By the letters of dtypes: how numbers lie in memory, and what is computed with.
 STORED: Final = {"f": "float", "d": "double", "e": "Half", "bf": "BFloat"}
 COMPUTED: Final = {"f": "float", "d": "double", "e": "float", "bf": "float"}
+WIDE: Final = {"float": np.dtype("float32"), "double": np.dtype("float64")}
 INDICES: Final = {"i": "int", "l": "long long", "q": "long long"}
+FOREIGN: Final = "E"  # the letter of ml_dtypes' bfloat16
 BYTES: Final = 16  # that a thread reads at once, of each array
 THREADS: Final = 256
 PROCESSORS: Final = (
@@ -67,8 +72,15 @@ def in_columns(shape: Shape, dtype: Any) -> Array:
 
 def letter(dtype: Any) -> str:
     """NumPy's letter of a dtype; "bf" for bfloat16."""
-    found: str = "bf" if dtype.name == "bfloat16" else dtype.char
-    return found
+    if dtype is bfloat16:
+        return "bf"
+    found: str = dtype.char
+    return found if found != FOREIGN else "bf"
+
+
+def computed(dtype: Any) -> Any:
+    """The dtype that sums and statistics of a dtype are in."""
+    return WIDE[COMPUTED[letter(dtype)]]
 
 
 def types(dtype: Any) -> tuple[tuple[str, str], ...]:
@@ -106,25 +118,33 @@ class Kernels:
         MAKERS.plain = cupy.ndarray
         self.found: dict[Any, Kernel] = {}
 
-    def get(self, file: str, name: str, *definitions: tuple[str, Any]) -> Kernel:
-        """A kernel of a file."""
+    def get(self, file: str, name: str, *definitions: tuple[str, Any], shared: int = 0) -> Kernel:
+        """A kernel of a file, whose blocks may ask for so many bytes of shared memory."""
         key = (file, name, definitions)
         kernel = self.found.get(key)
         if kernel is None:
-            kernel = self.found[key] = Kernel(self.cupy, source(file, definitions), name)
+            kernel = self.found[key] = Kernel(self.cupy, source(file, definitions), name, shared=shared)
         return kernel
 
 
 def serves(*arrays: Any) -> bool:
     """Whether arrays, where they are given, lie in rows and are of a dtype that there are kernels for."""
-    return all(a is None or (a.flags.c_contiguous and letter(a.dtype) in STORED) for a in arrays)
+    for a in arrays:
+        if a is not None and not (a._c_contiguous and letter(a.dtype) in STORED):
+            return False
+    return True
 
 
 def pack_of(n: int, *arrays: Any) -> int:
     """How many numbers a thread can read at once from arrays in whose rows there are n of them."""
-    given = [a for a in arrays if a is not None]
-    v: int = BYTES // min(int(a.itemsize) for a in given)
-    while v > 1 and (n % v or any(a.data.ptr % (a.itemsize * v) for a in given)):
+    addresses, smallest, largest = 0, BYTES, 1
+    for a in arrays:
+        if a is not None:
+            size = a.itemsize
+            addresses |= a.data.ptr
+            smallest, largest = min(smallest, size), max(largest, size)
+    v = BYTES // smallest
+    while v > 1 and (n % v or addresses % (largest * v)):
         v //= 2
     return v
 

@@ -28,7 +28,9 @@ from retrograd.errors import AcceleratorError
 from retrograd.values import Array, Shape
 
 TYPES: Final = {"f": "float", "d": "double"}
+BFLOAT16: Final = "b"  # its letter, where the pack asks for a kernel
 OPTIONS: Final = ("-std=c++17",)
+FREE_TO_TAKE: Final = 48 << 10  # bytes of shared memory that blocks have without asking
 NOT_READY: Final = (3, 201)  # codes of the driver's for a thread that has not used the GPU before
 
 
@@ -150,8 +152,12 @@ def empty(shape: Shape, dtype: Any) -> Array:
 class Kernel:
     """A kernel, compiled for the card at hand."""
 
-    def __init__(self, cupy: Any, source: str, name: str, options: tuple[str, ...] = OPTIONS) -> None:
+    def __init__(
+        self, cupy: Any, source: str, name: str, options: tuple[str, ...] = OPTIONS, shared: int = 0
+    ) -> None:
         self.kernel: Any = cupy.RawKernel(source, name, options=options)
+        if shared > FREE_TO_TAKE:
+            self.kernel.max_dynamic_shared_size_bytes = shared
         self.address: int = 0 if ROAD.launch is None else self.kernel.kernel.ptr
         self.stream: Any = PACK.gpu_stream if ROAD.short else StreamNow(cupy)
 
@@ -170,13 +176,16 @@ class KernelFile:
     def __init__(self, cupy: Any, file: str, sizes: dict[str, int] | None = None) -> None:
         self.cupy = cupy
         self.file = file
-        self.head = "".join(f"#define {name} {size}\n" for name, size in (sizes or {}).items())
+        self.head: str = "".join(f"#define {name} {size}\n" for name, size in (sizes or {}).items())
         self.kernels: list[Kernel] = []  # the pack has their addresses
 
     def address(self, name: str, char: str) -> int:
         """Where the driver finds a kernel for a dtype."""
-        text = resources.files("retrograd.backends.gpu").joinpath(self.file).read_text("utf-8")
-        self.kernels.append(Kernel(self.cupy, f"typedef {TYPES[char]} T;\n{self.head}{text}", name))
+        folder = resources.files("retrograd.backends.gpu")
+        numbers, text = (folder.joinpath(file).read_text("utf-8") for file in ("numbers.cuh", self.file))
+        stored, computed = ("BFloat", "float") if char == BFLOAT16 else (TYPES[char], TYPES[char])
+        types = f"typedef {stored} S;\ntypedef {computed} T;\n"
+        self.kernels.append(Kernel(self.cupy, numbers + types + self.head + text, name))
         return self.kernels[-1].address
 
 

@@ -11,12 +11,12 @@ from retrograd.backends.gpu.kernels import (
     THREADS,
     Kernels,
     blocks_for,
+    computed,
     empty,
     pack_of,
     serves,
     types,
 )
-from retrograd.backends.gpu.norms import computed
 from retrograd.values import Array
 
 NONE, MEAN = 0, 1  # reductions

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, Final
 
-import numpy as np
-
 from retrograd.backends.gpu.kernels import (
-    COMPUTED,
     PROCESSORS,
     STORED,
     THREADS,
     Kernels,
     blocks_for,
+    computed,
     empty,
     letter,
     pack_of,
@@ -26,11 +24,6 @@ from retrograd.values import Array, Shape
 
 PER_PROCESSOR: Final = 8  # blocks
 LEAST: Final = 4  # packs that a thread of a slice should have
-
-
-def computed(dtype: Any) -> Any:
-    """The dtype that statistics of a dtype are in."""
-    return np.dtype("float64" if COMPUTED[letter(dtype)] == "double" else "float32")
 
 
 class Norms:
@@ -57,9 +50,7 @@ class Norms:
         out, moments = empty(x.shape, x.dtype), empty((x.size // n, 2), computed(x.dtype))
         flat = (weight, bias) if not inner else ()
         how = share(n, x, out, *flat)
-        kernel = self._kernel(
-            "norms.cu", "row_norm", x, weight, bias, ("CENTRED", centred), *how.definitions()
-        )
+        kernel = self._kernel("norms.cu", "row_norm", x, weight, bias, ("CENTRED", centred), *how.definitions)
         blocks = -(-len(moments) // how.per_block)
         kernel.launch(
             blocks, how.threads, (x, weight, bias, out, moments, eps, len(moments), n, inner, groups)
@@ -81,7 +72,7 @@ class Norms:
             parts = empty((blocks * how.per_block, 2 * n), moments.dtype)
         dx = empty(x.shape, x.dtype) if wanted & 1 else None
         kernel = self._kernel(
-            "norms.cu", "row_norm_backward", x, weight, None, ("CENTRED", centred), *how.definitions()
+            "norms.cu", "row_norm_backward", x, weight, None, ("CENTRED", centred), *how.definitions
         )
         kernel.launch(blocks, how.threads, (g, x, weight, moments, dx, parts, rows, n, 0, 1))
         if parts is None:
@@ -100,7 +91,7 @@ class Norms:
         if wanted & 1:
             dx, how = empty(x.shape, x.dtype), share(n, x, g)
             kernel = self._kernel(
-                "norms.cu", "row_norm_backward", x, weight, None, ("CENTRED", 1), *how.definitions()
+                "norms.cu", "row_norm_backward", x, weight, None, ("CENTRED", 1), *how.definitions
             )
             blocks = -(-len(moments) // how.per_block)
             kernel.launch(

@@ -13,6 +13,7 @@ from retrograd.backends.casts import of_bfloat16
 from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.gpu.attention import Attention
 from retrograd.backends.gpu.faults import Faults
+from retrograd.backends.gpu.fused_attention import FusedAttention
 from retrograd.backends.gpu.indices import Indices
 from retrograd.backends.gpu.kernels import THREADS, Kernels, blocks_for, empty, letter, pack_of, serves, types
 from retrograd.backends.gpu.losses import Losses
@@ -36,15 +37,16 @@ class KernelBackend(NumpyBackend):
 
     def open_kernels(self, cupy: Any) -> None:
         """Makes the kernels known; they are compiled when they are first needed."""
-        self.kernels = Kernels(cupy)
-        self.faults = Faults(cupy)
-        self.rows = Rows(self.kernels)
-        self.reductions = Reductions(self.kernels)
-        self.norms = Norms(self.kernels, self.reductions)
-        self.losses = Losses(self.kernels, self.faults)
-        self.picks = Indices(self.kernels, self.faults)
-        self.products = Products(cupy)
-        self.attentions = Attention(self.kernels, self.products, self.reductions)
+        self.kernels: Kernels = Kernels(cupy)
+        self.faults: Faults = Faults(cupy)
+        self.rows: Rows = Rows(self.kernels)
+        self.reductions: Reductions = Reductions(self.kernels)
+        self.norms: Norms = Norms(self.kernels, self.reductions)
+        self.losses: Losses = Losses(self.kernels, self.faults)
+        self.picks: Indices = Indices(self.kernels, self.faults)
+        self.products: Products = Products(cupy)
+        self.attentions: Attention = Attention(self.kernels, self.products, self.reductions)
+        self.fused_attentions: FusedAttention = FusedAttention(self.kernels)
 
     # -- bfloat16 --------------------------------------------------------------------------------------------------
 
@@ -241,12 +243,17 @@ class KernelBackend(NumpyBackend):
         return super().nll_backward(op, g, xs)
 
     def attention(self, op: Any, xs: Sequence[Any]) -> Any:
+        if self.fused_attentions.serves(*xs):
+            out, op.logs = self.fused_attentions.forward(op, xs)
+            return out
         return self.attentions.forward(op, xs) if self.attentions.serves(xs) else super().attention(op, xs)
 
-    def attention_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
-        if self.attentions.serves((xs[0], xs[1], xs[2], xs[3])) and self.attentions.serves((g, *xs[1:])):
+    def attention_backward(self, op: Any, g: Any, xs: Sequence[Any], out: Any, wanted: int) -> Sequence[Any]:
+        if op.logs is not None and g.dtype == xs[0].dtype and self.fused_attentions.serves(*xs):
+            return self.fused_attentions.backward(op, g, xs, out, wanted)
+        if self.attentions.serves(xs) and self.attentions.serves((g, *xs[1:])):
             return self.attentions.backward(op, g, xs, wanted)
-        return super().attention_backward(op, g, xs, wanted)
+        return super().attention_backward(op, g, xs, out, wanted)
 
     def product(self, x: Array, y: Array) -> Array:
         return self.products.product(x, y) if self.products.serves(x, y) else super().product(x, y)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from retrograd.backends.flags import cuda
 from retrograd.backends.gpu.kernels import empty, in_columns, letter
-from retrograd.backends.gpu.libraries import found_library
+from retrograd.backends.gpu.nvidia import found_library
 from retrograd.values import Array
 
 NAMES: Final = ("libcublas.so.13", "libcublas.so.12", "libcublas.so", "cublas64_13.dll", "cublas64_12.dll")
@@ -41,6 +41,8 @@ SIGNATURES: Final[dict[str, list[Any]]] = {
 class Matrices:
     """How the last two dimensions of an array lie, as cuBLAS wants to know it: rows that begin `lead` numbers apart."""
 
+    array: Array
+
     def __init__(self, x: Array) -> None:
         self.array = x
         (rows, columns), size = x.shape[-2:], x.itemsize
@@ -51,8 +53,8 @@ class Matrices:
         if not in_rows and not in_columns:
             self.array = x = x.copy("C")
             down, in_rows = columns, True
-        self.turned = not in_rows
-        self.lead = max(
+        self.turned: bool = not in_rows
+        self.lead: int = max(
             1, (along if columns > 1 else rows) if self.turned else (down if rows > 1 else columns)
         )
         self.step = x.strides[0] // size if x.ndim == 3 else 0
@@ -63,7 +65,7 @@ class Products:
 
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy
-        self.library = found_library("cublas", NAMES)
+        self.library: Any = found_library("cublas", NAMES)
         self.local = threading.local()  # a handle is one thread's
         self.workspaces: dict[tuple[int, int], Any] = {}
         for name, arguments in SIGNATURES.items() if self.library is not None else ():

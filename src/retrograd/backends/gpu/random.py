@@ -118,6 +118,9 @@ DRAWS: Final[dict[str, tuple[str, str]]] = {
 class CudaStream:
     """Draws numbers on the GPU, with the methods of `numpy.random.Generator` that formulas call."""
 
+    seed: int
+    place: int
+
     bit_generator = None
 
     def __init__(self, cupy: Any, seed: int) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, Final
 
-import numpy as np
-
 from retrograd.backends.gpu.kernels import (
-    COMPUTED,
     PROCESSORS,
     STORED,
     THREADS,
     Kernels,
     blocks_for,
+    computed,
     empty,
     letter,
     pack_of,
@@ -20,6 +19,8 @@ from retrograd.backends.gpu.kernels import (
     serves,
     types,
 )  # fmt: skip
+from retrograd.backends.gpu.launch import ROAD
+from retrograd.backends.pack import PACK
 from retrograd.values import Array, Axis, Shape
 
 SHORT: Final = 1024  # numbers of a row that one warp reduces
@@ -42,6 +43,10 @@ class Reductions:
         keepdims: bool = True,
     ) -> Array:  # fmt: skip
         """Sum, Max or Min over axes, times a factor; with a centre, of squared differences from it."""
+        if ROAD.short and how == "Sum" and centre is None and (dtype is None or dtype == x.dtype):
+            found: Array | None = PACK.gpu_sum(x, axes, keepdims, factor)
+            if found is not None:
+                return found
         shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes)
         out = empty(shape, x.dtype if dtype is None else dtype)
         parts = runs(x.shape, axes)
@@ -49,11 +54,9 @@ class Reductions:
         while count:
             at = max((i for i, (_, reduced) in enumerate(parts) if reduced), default=len(parts))
             n = parts[at][0] if at < len(parts) else 1
-            outer, inner = (
-                int(np.prod([m for m, _ in part], dtype=np.int64)) for part in (parts[:at], parts[at + 1 :])
-            )
+            outer, inner = (prod([m for m, _ in part]) for part in (parts[:at], parts[at + 1 :]))
             count -= 1
-            target = out if not count else empty((outer, inner), self._wide(x.dtype))
+            target = out if not count else empty((outer, inner), computed(x.dtype))
             self._along(how, x, centre, target, (outer, n, inner), 1.0 if count else factor)
             parts = [*parts[:at], *parts[at + 1 :]]
             x, centre = target, None
@@ -63,10 +66,10 @@ class Reductions:
         """The variance over axes, which stay as 1; None where they are not neighbours."""
         if sum(reduced for _, reduced in runs(x.shape, axes)) != 1:
             return None
-        count = int(np.prod([x.shape[i] for i in axes], dtype=np.int64))
+        count = prod(x.shape[i] for i in axes)
         if count - correction <= 0:
             return None
-        mean = self.reduce("Sum", x, axes, self._wide(x.dtype), 1 / count)
+        mean = self.reduce("Sum", x, axes, computed(x.dtype), 1 / count)
         return self.reduce("Sum", x, axes, x.dtype, 1 / (count - correction), mean)
 
     def _along(
@@ -79,7 +82,7 @@ class Reductions:
         most = blocks_for(n, (THREADS * v if inner == 1 else THREADS // 32) * LEAST)
         slices = max(1, min(most, ENOUGH // tiles))
         if slices > 1:
-            parts = empty((outer, slices, inner), self._wide(x.dtype))
+            parts = empty((outer, slices, inner), computed(x.dtype))
             self._launch(how, x, centre, parts, (outer, n, inner), v, slices, 1.0)
             self._along(how, parts, None, out, (outer, slices, inner), factor)
         else:
@@ -111,9 +114,6 @@ class Reductions:
         else:
             blocks, rest = outer * slices, (slices, n)
         kernel.launch(blocks, THREADS, (x, centre, out, float(factor), *rest))
-
-    def _wide(self, dtype: Any) -> Any:
-        return np.dtype("float64" if COMPUTED[letter(dtype)] == "double" else "float32")
 
 
 def axes_of(axis: Axis, ndim: int) -> Shape:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from functools import cache
+from typing import Any, Final
 
 from retrograd.backends.gpu.kernels import Kernels, empty, pack_of, types
 from retrograd.values import Array, Shape
@@ -11,27 +12,30 @@ MOST_HELD: Final = 16  # numbers of a row that a thread keeps in registers
 MOST_HELD_BY_WARP: Final = 24
 
 
-class Share(NamedTuple):
+class Share:
     """How a row is shared out: see rows.cuh."""
 
     threads: int
-    group: int
-    v: int
     packs: int
 
-    @property
-    def per_block(self) -> int:
-        """How many rows a block has."""
-        return self.threads // self.group
-
-    def definitions(self) -> tuple[tuple[str, Any], ...]:
-        """What rows.cuh wants to know."""
-        return ("THREADS", self.threads), ("GROUP", self.group), ("V", self.v), ("PACKS", self.packs)
+    def __init__(self, threads: int, group: int, v: int, packs: int) -> None:
+        self.threads, self.packs = threads, packs
+        self.per_block: int = threads // group  # rows
+        self.definitions: tuple[tuple[str, int], ...] = (
+            ("THREADS", threads),
+            ("GROUP", group),
+            ("V", v),
+            ("PACKS", packs),
+        )
 
 
 def share(n: int, *arrays: Any) -> Share:
     """For rows of n numbers in all of these arrays: as few threads as can keep them in registers."""
-    v = pack_of(n, *arrays)
+    return _share(n, pack_of(n, *arrays))
+
+
+@cache
+def _share(n: int, v: int) -> Share:
     for group, most in (
         (32, MOST_HELD_BY_WARP),
         (128, MOST_HELD),
@@ -56,6 +60,6 @@ class Rows:
         x = inputs[0]
         out = empty(shape, x.dtype)
         how, rows = share(n, *inputs, out if out.size == x.size else None), x.size // n
-        kernel = self.kernels.get("rows.cu", name, *types(x.dtype), *how.definitions())
+        kernel = self.kernels.get("rows.cu", name, *types(x.dtype), *how.definitions)
         kernel.launch(-(-rows // how.per_block), how.threads, (*inputs, out, rows, n))
         return out

@@ -1,10 +1,11 @@
-// Steps of optimisers: many parameters in one launch. T is float or double, ROWS how many parameters there can be, CHUNK
-// how many numbers a block moves. native/gpu_steps.cpp fills the structures.
+// Steps of optimisers: many parameters in one launch. S is how numbers lie in memory, T (float or double) what is computed
+// with, ROWS how many parameters there can be, CHUNK how many numbers a block moves. native/gpu_steps.cpp fills the
+// structures.
 
 struct Row {
-  T* param;
-  const T* grad;
-  T *first, *second, *largest;  // what is kept from step to step; null where there is none
+  S* param;
+  const S* grad;
+  S *first, *second, *largest;  // what is kept from step to step; null where there is none
   long long n;
   double rate, root;  // what depends on the count of steps
 };
@@ -19,8 +20,26 @@ struct Numbers {
   int decoupled, nesterov, maximize, amsgrad;
 };
 
-constexpr int V = 16 / sizeof(T);
-struct alignas(16) Pack { T v[V]; };
+constexpr int V = 16 / sizeof(S);
+
+// N neighbouring numbers of an array that may not be there.
+template <int N> struct Part {
+  T v[N] = {};
+
+  __device__ __forceinline__ Part(const S* from, long long i) {
+    if (from == nullptr) return;
+    const PackOf<S, N> pack = load<N>(from + i);
+#pragma unroll
+    for (int j = 0; j < N; ++j) v[j] = wide(pack.v[j]);
+  }
+  __device__ __forceinline__ void write(S* to, long long i) const {
+    if (to == nullptr) return;
+    PackOf<S, N> pack;
+#pragma unroll
+    for (int j = 0; j < N; ++j) pack.v[j] = narrow<S>(v[j]);
+    store<N>(to + i, pack);
+  }
+};
 
 struct Adam {
   static __device__ __forceinline__ void step(const Row& row, const Numbers& k, T& param, T g, T& mean, T& square, T& largest) {
@@ -49,9 +68,17 @@ struct Sgd {
   }
 };
 
-__device__ __forceinline__ Pack load(const T* from) { return from == nullptr ? Pack() : *(const Pack*)from; }
-__device__ __forceinline__ void store(T* to, const Pack& pack) { if (to != nullptr) *(Pack*)to = pack; }
-__device__ __forceinline__ T* moved(T* p, long long i) { return p == nullptr ? p : p + i; }
+// Steps N neighbouring numbers of a row.
+template <class How, int N>
+__device__ __forceinline__ void step(const Row& row, const Numbers& k, long long i) {
+  Part<N> p(row.param, i), g(row.grad, i), a(row.first, i), b(row.second, i), c(row.largest, i);
+#pragma unroll
+  for (int j = 0; j < N; ++j) How::step(row, k, p.v[j], g.v[j], a.v[j], b.v[j], c.v[j]);
+  p.write(row.param, i);
+  a.write(row.first, i);
+  b.write(row.second, i);
+  c.write(row.largest, i);
+}
 
 template <class How>
 __device__ __forceinline__ void move(const Rows& rows, const Numbers& k) {
@@ -61,22 +88,9 @@ __device__ __forceinline__ void move(const Rows& rows, const Numbers& k) {
   const long long begin = (long long)(blockIdx.x - rows.starts[r]) * CHUNK;
   const long long end = begin + CHUNK < row.n ? begin + CHUNK : row.n;
   const size_t places = (size_t)row.param | (size_t)row.grad | (size_t)row.first | (size_t)row.second | (size_t)row.largest;
-  const long long packed = places % sizeof(Pack) == 0 ? begin + (end - begin) / V * V : begin;
-  for (long long i = begin + threadIdx.x * V; i < packed; i += THREADS * V) {
-    Pack p = load(row.param + i), g = load(row.grad + i), a = load(moved(row.first, i)), b = load(moved(row.second, i)),
-         c = load(moved(row.largest, i));
-#pragma unroll
-    for (int j = 0; j < V; ++j) How::step(row, k, p.v[j], g.v[j], a.v[j], b.v[j], c.v[j]);
-    store(row.param + i, p);
-    store(moved(row.first, i), a);
-    store(moved(row.second, i), b);
-    store(moved(row.largest, i), c);
-  }
-  for (long long i = packed + threadIdx.x; i < end; i += THREADS) {
-    T none = 0;
-    T &a = row.first ? row.first[i] : none, &b = row.second ? row.second[i] : none, &c = row.largest ? row.largest[i] : none;
-    How::step(row, k, row.param[i], row.grad[i], a, b, c);
-  }
+  const long long packed = places % 16 == 0 ? begin + (end - begin) / V * V : begin;
+  for (long long i = begin + threadIdx.x * V; i < packed; i += THREADS * V) step<How, V>(row, k, i);
+  for (long long i = packed + threadIdx.x; i < end; i += THREADS) step<How, 1>(row, k, i);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) adam(const Rows rows, const Numbers k) { move<Adam>(rows, k); }

@@ -1,5 +1,5 @@
-// Sums of small arrays, arrays of one number, and losses of predictions and targets. T is float or double; all launches are those of
-// native/gpu_sums.cpp.
+// Sums of small arrays, arrays of one number, and losses of predictions and targets. S is how numbers lie in memory, T
+// (float or double) what is computed with; losses are of T. All launches are those of native/gpu_sums.cpp.
 
 constexpr int WARP = 32;
 
@@ -19,37 +19,37 @@ __device__ __forceinline__ T block_sum(T v) {
 }
 
 // Each block sums a row of n numbers.
-extern "C" __global__ void sum_rows(const T* __restrict__ x, T* __restrict__ out, double factor, long long n) {
-  const T* row = x + blockIdx.x * n;
+extern "C" __global__ void sum_rows(const S* __restrict__ x, S* __restrict__ out, double factor, long long n) {
+  const S* row = x + blockIdx.x * n;
   T sum = 0;
 #pragma unroll 4
-  for (long long i = threadIdx.x; i < n; i += blockDim.x) sum += row[i];
+  for (long long i = threadIdx.x; i < n; i += blockDim.x) sum += wide(row[i]);
   sum = block_sum(sum);
-  if (threadIdx.x == 0) out[blockIdx.x] = sum * (T)factor;
+  if (threadIdx.x == 0) out[blockIdx.x] = narrow<S>(sum * (T)factor);
 }
 
 // Each block sums n numbers of each of 32 columns; x is (outer, n, inner).
 extern "C" __global__ void sum_columns(
-    const T* __restrict__ x, T* __restrict__ out, double factor, long long n, long long inner) {
+    const S* __restrict__ x, S* __restrict__ out, double factor, long long n, long long inner) {
   __shared__ T parts[8][WARP + 1];
   const int lane = threadIdx.x % WARP, line = threadIdx.x / WARP;
   const long long column = blockIdx.x * (long long)WARP + lane;
-  const T* from = x + blockIdx.y * n * inner + column;
+  const S* from = x + blockIdx.y * n * inner + column;
   T sum = 0;
   if (column < inner) {
 #pragma unroll 4
-    for (long long i = line; i < n; i += 8) sum += from[i * inner];
+    for (long long i = line; i < n; i += 8) sum += wide(from[i * inner]);
   }
   parts[line][lane] = sum;
   __syncthreads();
   if (line != 0 || column >= inner) return;
   for (int k = 1; k < 8; ++k) sum += parts[k][lane];
-  out[blockIdx.y * inner + column] = sum * (T)factor;
+  out[blockIdx.y * inner + column] = narrow<S>(sum * (T)factor);
 }
 
-extern "C" __global__ void fill(T* __restrict__ out, double value, long long n) {
+extern "C" __global__ void fill(S* __restrict__ out, double value, long long n) {
   const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-  if (i < n) out[i] = (T)value;
+  if (i < n) out[i] = narrow<S>((T)value);
 }
 
 // ---- losses: by the numbers that difference_loss.py gives them -------------------------------------------------------

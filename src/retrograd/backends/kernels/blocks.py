@@ -1,17 +1,19 @@
-"""Reductions of functions of each element, block by block: no array of all values of the function is made.
+"""Large arrays, block by block: what is computed on the way to a result takes no more memory than a block.
 
 The square of a large array takes as much memory as the array, and more time to fetch than to compute. A block of it
-stays in the cache until it has been summed.
+stays in the cache until it has been summed. Between two blocks Ctrl-C is answered.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
+from retrograd.backends.pieces import look
 from retrograd.values import Array, Axis, Shape
 
 LIMIT = 1 << 17  # elements of a block
@@ -19,11 +21,11 @@ STARTS: Final = {"add": 0.0, "maximum": -math.inf, "minimum": math.inf}
 WIDER: Final = {np.dtype("float32"): np.dtype("float64"), np.dtype("float16"): np.dtype("float32")}
 
 
-def places(shape: Shape, strides: Shape) -> list[tuple[slice, ...]]:
+def places(shape: Shape, strides: Shape, uncut: Shape = ()) -> list[tuple[slice, ...]]:
     """Indices that cut an array into blocks, along the dimensions whose neighbours lie farthest apart."""
     whole = (slice(None),) * len(shape)
     found, size = [whole], math.prod(shape)
-    for _, i in sorted([(-abs(step), i) for i, step in enumerate(strides)]):
+    for _, i in sorted([(-abs(step or sys.maxsize), i) for i, step in enumerate(strides) if i not in uncut]):
         if size <= LIMIT:
             break
         size //= shape[i]
@@ -51,6 +53,7 @@ def reduced(
     found: Any = None
     dtype: Any = None
     for at in places(x.shape, x.strides):
+        look()
         others = [
             b[tuple([s if n > 1 else slice(None) for n, s in zip(b.shape, at, strict=True)])] for b in beside
         ]
@@ -63,3 +66,37 @@ def reduced(
         ufunc(into, part, out=into)
     found = found.astype(dtype, copy=False)
     return found if keepdims else found.reshape([n for i, n in enumerate(x.shape) if i not in axes])
+
+
+def of_lines(xp: Any, function: Callable[..., Array], x: Array, axes: Shape) -> Array:
+    """`function(x)`, where lines along the axes, which it may make longer or shorter, know nothing of each other."""
+    found: Any = None
+    for at in places(x.shape, x.strides, axes):
+        look()
+        part = function(x[at])
+        if found is None:
+            shape = tuple([part.shape[i] if i in axes else n for i, n in enumerate(x.shape)])
+            found = xp.empty(shape, part.dtype)
+        found[tuple([slice(None) if i in axes else s for i, s in enumerate(at)])] = part
+    return found
+
+
+def of_elements(xp: Any, function: Callable[..., Array], xs: Sequence[Array]) -> Array:
+    """A function of each element of arrays of one shape."""
+    found: Any = None
+    for at in places(xs[0].shape, xs[0].strides):
+        look()
+        part = function(*[x[at] for x in xs])
+        if found is None:
+            found = xp.empty_like(xs[0], dtype=part.dtype)
+        found[at] = part
+    return found
+
+
+def total(function: Callable[..., Array], xs: Sequence[Array]) -> Array:
+    """The sum of what a function, of as many results each time, makes of parts of flat arrays."""
+    found: Any = 0
+    for start in range(0, len(xs[0]), LIMIT):
+        look()
+        found = found + function(*[x[start : start + LIMIT] for x in xs])
+    return found

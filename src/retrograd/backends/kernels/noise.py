@@ -14,4 +14,5 @@ def noise(xp: Any, stream: Any, like: Array, p: float, scale: Any) -> Array:
     kept = (stream.random(like.shape, np.float32) >= p).astype(like.dtype)
     if scale != 1:
         kept *= scale
-    return xp.asarray(kept)
+    # Inside of vmap each sample may have its own, though all share `like`.
+    return xp.asarray(kept) if isinstance(kept, (np.ndarray, np.generic)) else kept

@@ -11,7 +11,7 @@ the old one in a single step; only then the files of the old one are removed. A 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, TypeAlias
 
 from retrograd.serialization.loading import load
@@ -53,6 +53,8 @@ def nested(flat: Mapping[Key, Any]) -> Any:
         inner = root
         for part in key[:-1]:
             inner = inner.setdefault(part, {})
+            if not isinstance(inner, dict):
+                raise RuntimeError(f"a checkpoint has both a value and something inside it at {shown(key)}")
         inner[key[-1]] = value
     return _as_sequences(root)
 
@@ -73,7 +75,7 @@ def _as_sequences(root: dict[Any, Any]) -> Any:
 
 
 def _is_place(key: Any) -> bool:
-    return isinstance(key, tuple) and len(key) == 2 and key[0] in _SEQUENCES
+    return isinstance(key, tuple) and len(key) == 2 and key[0] in _SEQUENCES and isinstance(key[1], int)
 
 
 def shown(key: Key) -> str:
@@ -89,8 +91,19 @@ def read_metadata(folder: Path) -> dict[str, Any]:
             f"there is no checkpoint in {folder}: it has no file {METADATA}, which is written last. Either nothing "
             "was saved there, or the first save did not come to its end."
         )
-    found: dict[str, Any] = load(path, weights_only=True)
-    return found
+    found = load(path, weights_only=True)
+    files = found.get("files") if isinstance(found, dict) else None
+    if not isinstance(files, dict) or not all(_is_entry(key, name) for key, name in files.items()):
+        raise RuntimeError(
+            f"{path} is not what save() writes: it must name the file of each value, and files of that folder only"
+        )
+    return dict(found)
+
+
+def _is_entry(key: Any, name: Any) -> bool:
+    """Whether a value's way and its file can be meant: the file lies in the folder, not somewhere else."""
+    is_own = isinstance(name, str) and name.endswith(".pt") and PurePath(name).name == name
+    return is_own and isinstance(key, tuple) and len(key) > 0
 
 
 def read_values(folder: Path, keys: Iterable[Key], files: Mapping[Key, str]) -> dict[Key, Any]:
@@ -100,4 +113,10 @@ def read_values(folder: Path, keys: Iterable[Key], files: Mapping[Key, str]) -> 
         name: load(folder / name, mmap=True, weights_only=True)
         for name in dict.fromkeys(files[key] for key in wanted)
     }
+    for key in wanted:
+        values = opened[files[key]]
+        if not isinstance(values, dict) or key not in values:
+            raise RuntimeError(
+                f"the checkpoint in {folder} is damaged: {files[key]} does not have {shown(key)}"
+            )
     return {key: opened[files[key]][key] for key in wanted}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
 
 from retrograd.autograd.modes import no_grad
 from retrograd.core.tensor import Tensor
+from retrograd.distributed.checkpoint.filesystem import FileSystemReader, PathLike, folder_of
 from retrograd.distributed.checkpoint.layout import (
     Key,
     flattened,
@@ -22,7 +22,9 @@ from retrograd.distributed.checkpoint.layout import (
 def load(
     state_dict: MutableMapping[str, Any],
     *,
-    checkpoint_id: str | os.PathLike[str],
+    checkpoint_id: PathLike | None = None,
+    storage_reader: FileSystemReader | None = None,
+    planner: None = None,
     process_group: Any = None,
     no_dist: bool = False,
 ) -> None:
@@ -34,6 +36,8 @@ def load(
     Args:
         state_dict: what is wanted, in the form in which it was saved.
         checkpoint_id: the path of the folder.
+        storage_reader: another way to name it.
+        planner: to be left out.
         process_group, no_dist: accepted for PyTorch's sake.
 
     >>> import tempfile
@@ -46,7 +50,7 @@ def load(
     >>> state
     {'w': tensor([1., 1.]), 'step': 3}
     """
-    folder = Path(checkpoint_id)
+    folder = folder_of(checkpoint_id, storage_reader, planner)
     files = read_metadata(folder)["files"]
     for name, value in state_dict.items():
         if hasattr(value, "load_state_dict") and not isinstance(value, Tensor):
@@ -76,7 +80,7 @@ def _filled(name: str, value: Any, folder: Path, files: dict[Key, str]) -> Any:
     return nested(found)[name]
 
 
-def load_whole(checkpoint_id: str | os.PathLike[str]) -> Any:
+def load_whole(checkpoint_id: PathLike) -> Any:
     """Everything that is in a checkpoint, as a nested state dict. Tensors are read when they are used."""
     folder = Path(checkpoint_id)
     files = read_metadata(folder)["files"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 from retrograd.core.tensor import Tensor
+from retrograd.distributed.checkpoint.filesystem import FileSystemWriter, PathLike, folder_of
 from retrograd.distributed.checkpoint.layout import METADATA, Key, flattened, read_metadata
 from retrograd.distributed.groups import default_group, is_initialized
 from retrograd.distributed.objects import all_gather_object, broadcast_object_list
@@ -18,9 +19,12 @@ from retrograd.serialization.saving import save as save_file
 def save(
     state_dict: Mapping[str, Any],
     *,
-    checkpoint_id: str | os.PathLike[str],
+    checkpoint_id: PathLike | None = None,
+    storage_writer: FileSystemWriter | None = None,
+    planner: None = None,
     process_group: Any = None,
     no_dist: bool = False,
+    use_collectives: bool = True,
 ) -> None:
     """Writes the state of a program into a folder. All ranks call it, each with what it has.
 
@@ -32,6 +36,8 @@ def save(
         state_dict: values by name: tensors, numbers, texts, containers of them, and whatever has `state_dict()` and
             `load_state_dict()`. A value that differs from rank to rank needs a name with the rank in it.
         checkpoint_id: the path of the folder, which all ranks see.
+        storage_writer: another way to name it.
+        planner, use_collectives: to be left out.
         process_group: the ranks; all if None.
         no_dist: this process alone writes everything.
 
@@ -44,7 +50,9 @@ def save(
     ...     checkpoint.load_whole(folder)["step"]
     3
     """
-    folder = Path(checkpoint_id)
+    folder = folder_of(checkpoint_id, storage_writer, planner)
+    if not getattr(storage_writer, "overwrite", True) and (folder / METADATA).exists():
+        raise RuntimeError(f"Checkpoint already exists in {folder}, and overwrite=False.")
     alone = no_dist or not is_initialized()
     group = None if alone else process_group or default_group()
     rank = 0 if group is None else group.rank()
@@ -58,6 +66,14 @@ def save(
         files = {key: f"{token}-{owner}.pt" for key, owner in owners.items()}
         error = _replaced(folder, {"version": 1, "files": files})
     _raise_first(_all(group, error), folder, token)
+
+
+def async_save(state_dict: Mapping[str, Any], **options: Any) -> Future[None]:
+    """`save`, which returns a future. It is done when it is returned: the others' messages are not held up by files."""
+    done: Future[None] = Future()
+    save(state_dict, **options)
+    done.set_result(None)
+    return done
 
 
 def _state_of(value: Any) -> Any:

@@ -69,7 +69,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
                 "there; that is not done here. Leave it out: with shard_gradients=True the reductions overlap with "
                 "backward."
             )
-        self.process_group = process_group or default_group()
+        self.process_group: Any = process_group or default_group()
         self.world_size: int = self.process_group.size()
         self.rank: int = self.process_group.rank()
         self._ready = False

@@ -55,7 +55,7 @@ class CausalBias(Tensor):
 
     def _materialize(self, device: Any = None) -> Tensor:
         """The mask as an ordinary tensor."""
-        plain = Tensor(self.array.copy())
+        plain = Tensor(self.array.copy(), share=True)
         return plain if device is None else plain.to(device)
 
     def __repr__(self) -> str:

@@ -43,8 +43,8 @@ class DataParallel(Module):
             raise RuntimeError(f"DataParallel got {count} devices, but {ONE_DEVICE.format(count=count)}")
         if not self.device_ids:
             raise RuntimeError("no available devices were found")
-        self.output_device = self.device_ids[0] if output_device is None else output_device
-        self.src_device_obj = as_device(self.device_ids[0])
+        self.output_device: Any = self.device_ids[0] if output_device is None else output_device
+        self.src_device_obj: Any = as_device(self.device_ids[0])
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The module's output."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -27,7 +28,7 @@ from retrograd.nn.module import Module
 from retrograd.nn.parameter import is_lazy
 from retrograd.ops.tensor.create import full
 
-_NOT_PICKLED = ("process_group", "reducer")
+_NOT_PICKLED = ("process_group", "reducer", "device_mesh")
 
 
 class DistributedDataParallel(Module, Joinable):
@@ -50,7 +51,8 @@ class DistributedDataParallel(Module, Joinable):
         gradient_as_bucket_view: let `.grad` be a part of the message itself, which saves memory and copies.
         bucket_cap_mb_list: the sizes of the first messages, one by one; the last one is that of all further ones.
         forward_sync_buffers: give all ranks the buffers of the first one before each forward (yes).
-        delay_all_reduce_named_params, mixed_precision, device_mesh: must be left out.
+        device_mesh: the ranks, as a DeviceMesh of one dimension.
+        delay_all_reduce_named_params, mixed_precision: must be left out.
         param_to_hook_all_reduce, skip_all_reduce_unused_params, batched_grad_copy: accepted for PyTorch's sake.
 
     >>> import retrograd as rg
@@ -63,6 +65,13 @@ class DistributedDataParallel(Module, Joinable):
     ['module.weight']
     >>> rg.distributed.destroy_process_group()
     """
+
+    device_ids: list[Any] | None
+    output_device: Any
+    static_graph: bool
+    require_backward_grad_sync: bool
+    require_forward_param_sync: bool
+    reducer: Reducer
 
     def __init__(
         self,
@@ -91,18 +100,19 @@ class DistributedDataParallel(Module, Joinable):
         Joinable.__init__(self)
         _refuse(delay_all_reduce_named_params, "delay_all_reduce_named_params", "leave it out")
         _refuse(mixed_precision, "mixed_precision", "compute the forward under autocast")
-        _refuse(device_mesh, "device_mesh", "give the ranks as process_group")
-        self.process_group = process_group or default_group()
-        self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
+        _warn_of_old_name(broadcast_buffers)
+        self.device_mesh = device_mesh
+        self.process_group: Any = _ranks(device_mesh, process_group)
+        self.parameters_to_ignore: set[str] = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
         self.module = module
         _check_module(module, self._trained())
         self.device_ids, self.output_device = _checked_devices(module, device_ids, output_device)
-        self.device = next(param.device for _, param in self._trained())
-        self.device_type = self.device.type
+        self.device: device = next(param.device for _, param in self._trained())
+        self.device_type: str = self.device.type
         self.is_multi_device_module = False
         self.dim = dim
-        self.broadcast_buffers = broadcast_buffers is not False
-        self.forward_sync_buffers = (
+        self.broadcast_buffers: bool = broadcast_buffers is not False
+        self.forward_sync_buffers: bool = (
             self.broadcast_buffers if forward_sync_buffers is None else forward_sync_buffers
         )
         self.bucket_cap_mb = bucket_cap_mb
@@ -117,7 +127,7 @@ class DistributedDataParallel(Module, Joinable):
         _check_same_model(self._trained(), self.process_group)
         if init_sync:
             broadcast_all(
-                self._state() if self.broadcast_buffers else self.module.parameters(), self.process_group
+                self._state() if self.broadcast_buffers else self._params_to_send(), self.process_group
             )
         self.reducer = self._make_reducer()
 
@@ -135,9 +145,11 @@ class DistributedDataParallel(Module, Joinable):
 
     def _state(self) -> list[Tensor]:
         """Everything that is the same on all ranks in the beginning."""
+        return self._params_to_send() + self._buffers_to_send()
+
+    def _params_to_send(self) -> list[Tensor]:
         named = self.module.named_parameters()
-        params: list[Tensor] = [param for name, param in named if name not in self.parameters_to_ignore]
-        return params + self._buffers_to_send()
+        return [param for name, param in named if name not in self.parameters_to_ignore]
 
     def _make_reducer(self) -> Reducer:
         params = [param for _, param in self._trained()]
@@ -193,6 +205,28 @@ class DistributedDataParallel(Module, Joinable):
             yield
         finally:
             self.require_backward_grad_sync = before
+
+    # -- what programs use although PyTorch has not documented it ---------------------------------------------------
+
+    @staticmethod
+    def _set_params_and_buffers_to_ignore_for_model(
+        module: Module, params_and_buffers_to_ignore: Iterable[str]
+    ) -> None:
+        """Has a module that is to be wrapped keep some parameters and buffers, by name, for each rank alone."""
+        module._ddp_params_and_buffers_to_ignore = params_and_buffers_to_ignore
+
+    def _set_static_graph(self) -> None:
+        """Says that all steps have the same graph, on which nothing depends here."""
+        self.static_graph = True
+
+    def _set_ddp_runtime_logging_sample_rate(self, sample_rate: int) -> None:
+        """Sets in which steps times are taken; here they are in all."""
+        if sample_rate < 1:
+            raise ValueError("DDP runtime logging sample rate should be equal or greater than 1")
+
+    def _remove_autograd_hooks(self) -> None:
+        """Has gradients no longer averaged."""
+        self.reducer.stop()
 
     # -- hooks -----------------------------------------------------------------------------------------------------
 
@@ -315,6 +349,7 @@ class _Accompany(JoinHook):
 
     def __init__(self, model: DistributedDataParallel, divide_by_initial_world_size: bool) -> None:
         self.model = model
+        self.own: list[Tensor | None] | None = None  # gradients that this rank had at its end
         model._divide_by_initial_world_size = divide_by_initial_world_size
 
     def main_hook(self) -> None:
@@ -325,6 +360,8 @@ class _Accompany(JoinHook):
         reduces = model._agree_on_reduction(joined=True)
         model.require_forward_param_sync = reduces
         if reduces:
+            if self.own is None:
+                self.own = [param.grad for param in model.reducer.params]
             model.reducer.shadow()
 
     def post_hook(self, is_last_joiner: bool) -> None:
@@ -332,7 +369,33 @@ class _Accompany(JoinHook):
         model = self.model
         source = model._find_source(is_last_joiner)
         broadcast_all(model._state(), model.process_group, source)
+        for param, grad in zip(model.reducer.params, self.own or (), strict=False):
+            param.grad = grad
         model.reducer.divisor = model.process_group.size()
+
+
+def _warn_of_old_name(broadcast_buffers: bool | None) -> None:
+    if broadcast_buffers is not None:
+        warnings.warn(
+            "`broadcast_buffers` is deprecated. Use `forward_sync_buffers` for the buffers in each forward, and "
+            "`init_sync` for those in the beginning.",
+            FutureWarning,
+            stacklevel=3,
+        )
+
+
+def _ranks(mesh: Any, group: Any) -> Any:
+    """The group of a model, which may be given as a mesh."""
+    if mesh is None:
+        return group or default_group()
+    if group is not None:
+        raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
+    if mesh.ndim != 1:
+        raise RuntimeError(
+            f"Only 1D device mesh is supported, but got {mesh}. Give the part of it whose ranks have copies of the "
+            "model, as mesh['data']."
+        )
+    return mesh.get_group(0)
 
 
 def _check_module(module: Module, trained: list[tuple[str, Tensor]]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from retrograd.core.tensor import Tensor
-from retrograd.errors import type_name
 from retrograd.ops.shape.join import cat
+from retrograd.ops.tensor.attributes import typename
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
@@ -26,7 +26,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Gives parameters the elements of a vector, in their order, as their data."""
     if not isinstance(vec, Tensor):
-        raise TypeError(f"expected Tensor, but got: {type_name(vec)}")
+        raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     start = 0
     for param in parameters:
         _check_device(param, vec)

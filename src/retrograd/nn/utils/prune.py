@@ -190,7 +190,7 @@ class RandomUnstructured(BasePruningMethod):
     """Prunes elements at random: `amount` of them, an integer, or a part between 0 and 1."""
 
     def __init__(self, amount: float) -> None:
-        _check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount = amount
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
@@ -209,16 +209,17 @@ class L1Unstructured(RandomUnstructured):
 class RandomStructured(BasePruningMethod):
     """Prunes channels along `dim` at random."""
 
-    PRUNING_TYPE = "structured"
+    PRUNING_TYPE: str = "structured"
 
     def __init__(self, amount: float, dim: int = -1) -> None:
-        _check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount = amount
         self.dim = dim
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """The mask, with more zeros."""
-        _check_channels(t, self.dim)
+        _validate_structured_pruning(t)
+        _validate_pruning_dim(t, self.dim)
         return self._without_channels(t.new_empty(t.shape[self.dim]).uniform_(), default_mask)
 
     def _without_channels(self, scores: Any, default_mask: Any) -> Any:
@@ -238,15 +239,15 @@ class LnStructured(RandomStructured):
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """The mask, with more zeros."""
-        _check_channels(t, self.dim)
-        others = [d for d in range(t.dim()) if d != self.dim % t.dim()]
-        return self._without_channels(t.norm(p=self.n, dim=others), default_mask)
+        _validate_structured_pruning(t)
+        _validate_pruning_dim(t, self.dim)
+        return self._without_channels(_compute_norm(t, self.n, self.dim), default_mask)
 
 
 class CustomFromMask(BasePruningMethod):
     """Prunes by a mask that is given."""
 
-    PRUNING_TYPE = "global"
+    PRUNING_TYPE: str = "global"
 
     def __init__(self, mask: Any) -> None:
         self.mask = mask
@@ -385,7 +386,7 @@ def _hooks(module: Module, name: str) -> list[tuple[int, BasePruningMethod]]:
     ]
 
 
-def _check_amount(amount: Any) -> None:
+def _validate_pruning_amount_init(amount: Any) -> None:
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     part = float(amount)
@@ -395,22 +396,41 @@ def _check_amount(amount: Any) -> None:
         )
 
 
-def _check_channels(t: Any, dim: int) -> None:
+def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
+    if isinstance(amount, numbers.Integral) and int(amount) > tensor_size:
+        raise ValueError(
+            f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}"
+        )
+
+
+def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
+    """How many elements an amount is: a number of them, or a part of all."""
+    return int(amount) if isinstance(amount, numbers.Integral) else round(float(amount) * tensor_size)
+
+
+def _validate_structured_pruning(t: Any) -> None:
     if t.dim() < 2:
         raise ValueError(
             "Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
             f"{t.shape} with {t.dim()} dims"
         )
+
+
+def _validate_pruning_dim(t: Any, dim: int) -> None:
     if not -t.dim() <= dim < t.dim():
         raise IndexError(f"Invalid index {dim} for tensor of size {t.shape}")
+
+
+def _compute_norm(t: Any, n: Any, dim: int) -> Any:
+    """The norm of order `n` of each channel along `dim`."""
+    return t.norm(p=n, dim=[d for d in range(t.dim()) if d != dim % t.dim()])
 
 
 def _without_smallest(scores: Any, amount: Any, mask: Any) -> Any:
     """A mask less an amount of its elements, those of the smallest scores."""
     size = scores.numel()
-    count = int(amount) if isinstance(amount, numbers.Integral) else round(float(amount) * size)
-    if count > size:
-        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
+    _validate_pruning_amount(amount, size)
+    count = _compute_nparams_toprune(amount, size)
     found = mask.clone()
     if count:
         found.view(-1)[scores.reshape(-1).topk(count, largest=False).indices] = 0

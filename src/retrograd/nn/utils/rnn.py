@@ -109,12 +109,14 @@ class PackedSequence(_PackedFields):
         return self.data.device.type == "cuda"
 
     def is_pinned(self) -> bool:
-        """Whether the data lies in memory that is pinned: never."""
-        return False
+        """Whether the data lies in memory that a GPU copies from quickly."""
+        return self.data.is_pinned()
 
     def pin_memory(self) -> PackedSequence:
-        """Itself: nothing is pinned here."""
-        return self
+        """The same data in memory that a GPU copies from quickly."""
+        data, batch_sizes, *orders = self
+        pinned = [None if order is None else order.pin_memory() for order in orders]
+        return type(self)(data.pin_memory(), batch_sizes, *pinned)
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
@@ -164,7 +166,11 @@ def pack_padded_sequence(
     >>> packed.data, packed.batch_sizes
     (tensor([3, 1, 4, 2, 5]), tensor([2, 2, 1]))
     """
-    given = lengths.tolist() if isinstance(lengths, Tensor) else [int(n) for n in lengths]
+    if isinstance(lengths, Tensor) and lengths.ndim != 1:
+        raise RuntimeError(
+            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.ndim}D cpu tensor of {lengths.dtype}"
+        )
+    given = [int(n) for n in (lengths.tolist() if isinstance(lengths, Tensor) else lengths)]
     order: Tensor | None = None
     if not enforce_sorted:
         _check_lengths(given, input.shape[0 if batch_first else 1], False)

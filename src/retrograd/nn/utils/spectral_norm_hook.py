@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, TypeVar
 
 from retrograd.autograd.modes import no_grad
@@ -10,6 +11,7 @@ from retrograd.nn import functional as F
 from retrograd.nn.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
+from retrograd.ops.linalg.least_squares import pinv
 
 M = TypeVar("M", bound=Module)
 
@@ -98,7 +100,36 @@ def spectral_norm(
     module.register_buffer(name + "_u", u)
     module.register_buffer(name + "_v", v)
     module.register_forward_pre_hook(made)
+    module._register_state_dict_hook(partial(_note_version, name))
+    module._register_load_state_dict_pre_hook(partial(_read_old_state, made))
     return module
+
+
+def _note_version(name: str, module: Module, state_dict: Any, prefix: str, local_metadata: Any) -> None:
+    """State dicts say which form of spectral norm they hold, for PyTorch that reads them."""
+    local_metadata.setdefault("spectral_norm", {})[f"{name}.version"] = SpectralNorm._version
+
+
+def _read_old_state(
+    norm: SpectralNorm, state: Any, prefix: str, metadata: Any, strict: bool, missing: list[str], *rest: Any
+) -> None:
+    """Finds the v that PyTorch's first form did not save: the one with which u gives the quotient of its weights."""
+    key = prefix + norm.name
+    version = metadata.get("spectral_norm", {}).get(f"{norm.name}.version")
+    of_this_form = key not in state and all(key + suffix in state for suffix in ("_orig", "_u", "_v"))
+    if of_this_form or (version is not None and version >= SpectralNorm._version):
+        return
+    lacking = [name for name in (f"{key}_orig", key, f"{key}_u") if name not in state]
+    if lacking:
+        if strict:
+            missing += lacking
+        return
+    with no_grad():
+        original, u = state[f"{key}_orig"], state[f"{key}_u"]
+        matrix = norm.reshape_weight_to_matrix(original)
+        v = pinv(matrix).mv(u)
+        value = (original / state.pop(key)).mean()
+        state[f"{key}_v"] = v * (value / u.dot(matrix.mv(v)))
 
 
 def remove_spectral_norm(module: M, name: str = "weight") -> M:
@@ -107,5 +138,12 @@ def remove_spectral_norm(module: M, name: str = "weight") -> M:
         if isinstance(hook, SpectralNorm) and hook.name == name:
             hook.remove(module)
             del module._forward_pre_hooks[number]
+            for table, own in (
+                (module._state_dict_hooks, (_note_version, name)),
+                (module._load_state_dict_pre_hooks, (_read_old_state, hook)),
+            ):
+                for key, note in list(table.items()):
+                    if isinstance(note, partial) and (note.func, *note.args) == own:
+                        del table[key]
             return module
     raise ValueError(f"spectral_norm of '{name}' not found in {module}")

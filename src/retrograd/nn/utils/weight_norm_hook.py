@@ -37,7 +37,8 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
         dim: along which the lengths differ; None for one length.
     """
     warn(
-        "`nn.utils.weight_norm` is deprecated in favor of `nn.utils.parametrizations.weight_norm`.",
+        "`torch.nn.utils.weight_norm` is deprecated in favor of "
+        "`torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
     )
     for hook in module._forward_pre_hooks.values():

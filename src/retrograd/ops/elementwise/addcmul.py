@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from retrograd.backends.base import Backend, backend_of, is_array
 from retrograd.backends.casts import maker_of
-from retrograd.backends.dtypes import result_of_arrays
+from retrograd.backends.dtypes import (
+    C_NAMES,
+    result_of_arrays,
+)
 from retrograd.core.apply import apply2, apply_n
-from retrograd.core.op import ElementwiseBinary, Variadic, X, added, conjugate, scaled
+from retrograd.core.families import ElementwiseBinary, added, conjugate, scaled
+from retrograd.core.op import Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, broadcast_error, unsupported_dtype
-from retrograd.ops.common import deliver, number_from, old_order, require_tensor
+from retrograd.ops.common import deliver, joint_shape, number_from, old_order, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.ops.tensor.data import number_for
@@ -146,7 +148,7 @@ def _together(function: str, x: Any, y: Any, z: Any) -> tuple[Tensor, Tensor, Te
     shape = a.array.shape
     for other in (b.array.shape, c.array.shape):
         try:
-            shape = np.broadcast_shapes(shape, other)
+            shape = joint_shape(shape, other)
         except ValueError:
             raise broadcast_error(shape, other) from None
     if a.array.dtype == b.array.dtype == c.array.dtype:
@@ -219,12 +221,14 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | N
     x, y = require_tensor("lerp", "input", 1, input), require_tensor("lerp", "end", 2, end)
     if x.array.dtype != y.array.dtype:
         raise DtypeError(
-            f"expected dtype {x.array.dtype} for `end` but got dtype {y.array.dtype}. Convert one with .to(dtype)."
+            f"expected dtype {C_NAMES[x.array.dtype]} for `end` but got dtype {C_NAMES[y.array.dtype]}. Convert one "
+            "with .to(dtype)."
         )
     if isinstance(weight, Tensor):
         if weight.array.ndim and weight.array.dtype != x.array.dtype:
             raise DtypeError(
-                f"expected dtype {x.array.dtype} for `weight` but got dtype {weight.array.dtype}. Convert it with "
+                f"expected dtype {C_NAMES[x.array.dtype]} for `weight` but got dtype {C_NAMES[weight.array.dtype]}. "
+                "Convert it with "
                 ".to(dtype)."
             )
         x, y, weight = _together("lerp", x, y, weight)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,13 +10,16 @@ import numpy as np
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import python_number, result_type, result_with_scalar
 from retrograd.core.apply import apply1, apply2
-from retrograd.core.op import OUT, Binary, ElementwiseBinary, ElementwiseUnary, X, Y, added, conjugate
+from retrograd.core.autocast import autocasting_on_gpu, in_float32
+from retrograd.core.families import ElementwiseBinary, ElementwiseUnary, added, conjugate, scaled
+from retrograd.core.op import OUT, Binary, X, Y
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, unsupported_dtype
 from retrograd.ops.common import (
     check_division,
     deliver,
+    deliver_exact,
     number_from,
     number_pair,
     plain,
@@ -32,6 +36,8 @@ from retrograd.ops.tensor.convert import convert
 from retrograd.ops.tensor.data import narrowed, number_for
 from retrograd.values import Array, Number
 
+FLOAT16 = np.dtype("float16")
+
 
 def no_bools(kernel: str, *operands: Any) -> None:
     """Refuses to compute in booleans."""
@@ -41,9 +47,23 @@ def no_bools(kernel: str, *operands: Any) -> None:
         raise unsupported_dtype(f"{kernel}_cpu", np.dtype("bool"))
 
 
+def halves_and_number(x: Any, y: Any) -> bool:
+    """Whether the operands, which are of two types, are an array of float16 and a number."""
+    number, array = (x, y) if isinstance(x, (int, float)) else (y, x)
+    return isinstance(number, (int, float)) and getattr(array, "dtype", None) == FLOAT16
+
+
+def beside_number(compute: Callable[[Any, Any], Array], x: Any, y: Any) -> Array:
+    """`compute` of float16 and a number in float32, rounded once; NumPy rounds the number too, 1e5 to infinity."""
+    x, y = [v if isinstance(v, (int, float)) else v.astype(np.float32) for v in (x, y)]
+    found: Array = compute(x, y).astype(FLOAT16)
+    return found
+
+
 class Add(ElementwiseBinary):
     """x + y"""
 
+    flags_faults: ClassVar[bool] = True
     alpha: Any = 1
     shown: ClassVar[dict[str, str]] = {"alpha": "alpha"}
 
@@ -76,6 +96,7 @@ class AddScaled(Add):
 class Sub(ElementwiseBinary):
     """x - y"""
 
+    flags_faults: ClassVar[bool] = True
     alpha: Any = 1
     shown: ClassVar[dict[str, str]] = {"alpha": "alpha"}
 
@@ -142,10 +163,13 @@ class Rsub(ElementwiseUnary):
 class Mul(ElementwiseBinary):
     """x * y"""
 
+    flags_faults: ClassVar[bool] = True
     keeps0: ClassVar[int] = Y
     keeps1: ClassVar[int] = X
 
     def forward(self, xp: Backend, x: Array, y: Array) -> Array:
+        if type(x) is not type(y) and halves_and_number(x, y):
+            return beside_number(xp.multiply, x, y)
         try:
             return xp.multiply(x, y)
         except OverflowError:
@@ -153,6 +177,12 @@ class Mul(ElementwiseBinary):
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return y if i == 0 else x
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        s = y if i == 0 else x
+        if type(s) is float or type(s) is int:
+            return scaled(g, s) if self.out_dtype != FLOAT16 else Mul().on(g, s)
+        return g * (conjugate(s) if self.out_dtype.kind == "c" else s)
 
 
 class Div(ElementwiseBinary):
@@ -163,11 +193,15 @@ class Div(ElementwiseBinary):
     keeps1: ClassVar[int] = X | Y
 
     def forward(self, xp: Backend, x: Array, y: Array) -> Array:
+        if type(x) is not type(y) and halves_and_number(x, y):
+            return beside_number(xp.true_divide, x, y)
         return xp.true_divide(x, y)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         if self.out_dtype.kind == "c":
             x, y = None if x is None else conjugate(x), conjugate(y)
+        elif self.out_dtype == FLOAT16 and isinstance(y, (int, float)):
+            return Div().on(g, y)
         return g / y if i == 0 else -g * ((x / y) / y)
 
     def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
@@ -178,6 +212,7 @@ class Div(ElementwiseBinary):
 class Reciprocal(ElementwiseUnary):
     """1 / x"""
 
+    widened: ClassVar[bool] = True
     floats: ClassVar[bool] = True
     keeps: ClassVar[int] = OUT
 
@@ -190,6 +225,8 @@ class Reciprocal(ElementwiseUnary):
 
 class Neg(ElementwiseUnary):
     """-x"""
+
+    flags_faults: ClassVar[bool] = True
 
     def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind == "b":
@@ -209,6 +246,7 @@ MulByNumber = variant(Mul, "MulBackward1", "a tensor times a number, inside of f
 class Pow(ElementwiseUnary):
     """x ** exponent, the exponent a number"""
 
+    widened: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("exponent",)
     shown: ClassVar[dict[str, str]] = {"exponent": "exponent"}
     keeps: ClassVar[int] = X
@@ -277,6 +315,7 @@ class PowTensor(ElementwiseBinary):
 class PowOfNumber(ElementwiseUnary):
     """number ** x"""
 
+    widened: ClassVar[bool] = True
     node_name = "PowBackward2"
     params: ClassVar[tuple[str, ...]] = ("number",)
     shown: ClassVar[dict[str, str]] = {"self": "number"}
@@ -383,6 +422,8 @@ def add(
         return add(input, last, alpha=old_alpha("add", other), out=out)
     input = number_pair(input, other)
     plainly = type(alpha) is int and alpha == 1
+    if type(alpha) is bool and type(other) is bool:
+        plainly, other = True, other and _factor(alpha, input, other)
     return deliver(apply2(Add() if plainly else AddScaled(_factor(alpha, input, other)), input, other), out)
 
 
@@ -436,11 +477,15 @@ def refuse_bools(x: Any, y: Any) -> None:
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
         )
-    if first or second:
+    if (first and _is_operand(y)) or (second and _is_operand(x)):
         raise DtypeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
             "use the `~` or `logical_not()` operator instead."
         )
+
+
+def _is_operand(v: Any) -> bool:
+    return isinstance(v, (Tensor, int, float, complex, np.ndarray, np.generic))
 
 
 def _is_bool(v: Any) -> bool:
@@ -450,8 +495,9 @@ def _is_bool(v: Any) -> bool:
 
 
 @public("rsub")
-def rsub(input: Tensor | Number, other: Tensor | Number, alpha: Number = 1) -> Tensor:
+def rsub(input: Tensor, other: Tensor | Number, alpha: Number = 1) -> Tensor:
     """`other - alpha * input`."""
+    input = require_tensor("rsub", "input", 1, input)
     refuse_bools(other, input)
     other = python_number(other)
     if alpha != 1 or type(alpha) is bool:
@@ -470,7 +516,7 @@ def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = 
     return deliver(apply2(Mul(), input, other), out)
 
 
-@public("div", "divide", "true_divide", "Tensor.divide_", "Tensor.true_divide_", method=True)
+@public("div", "divide", "Tensor.divide_", method=True)
 def div(
     input: Tensor | Number,
     other: Tensor | Number,
@@ -487,6 +533,12 @@ def div(
     if rounding_mode is None:
         return deliver(apply2(Div(), input, other), out)
     return deliver(rounded_division(input, other, rounding_mode), out)
+
+
+@public("true_divide", "Tensor.true_divide_", method=True)
+def true_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """`input / other`, broadcasting; integers divide to floats."""
+    return div(input, other, out=out)
 
 
 @public("reciprocal", "reciprocal_", method=True)
@@ -528,6 +580,8 @@ def power(x: Any, y: Any) -> Any:
     if isinstance(x, (bool, int, float, complex, np.generic)):
         number = python_number(x)
         return apply1((PowOfNumber if number else PowOfZero)(number), _for_number(y, number))
+    if autocasting_on_gpu(x):
+        return in_float32(apply2, PowTensor(), x, y)
     return apply2(PowTensor(), x, y)
 
 
@@ -558,11 +612,14 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
             else v
         )
 
-    return deliver(power(wide(input), wide(exponent)), out)
+    words = (
+        "the output given to float_power has dtype {given} but the operation's result requires dtype {wanted}"
+    )
+    return deliver_exact(power(wide(input), wide(exponent)), out, words)
 
 
 @public("remainder", "Tensor.remainder_", method=True)
-def remainder(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input` modulo `other`, with the sign of `other`."""
     return deliver(modulo(input, other), out)
 

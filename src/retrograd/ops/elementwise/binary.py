@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
-from retrograd.backends.dtypes import python_number
+from retrograd.backends.dtypes import python_number, scalar_dtype
 from retrograd.core.apply import apply1, apply2
-from retrograd.core.op import OUT, Binary, ElementwiseBinary, X, Y
+from retrograd.core.families import ElementwiseBinary
+from retrograd.core.op import OUT, Binary, X, Y
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, operand_error, unsupported_dtype
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, zero_like
@@ -27,6 +28,7 @@ class Atan2(RealBinary):
 
     node_name = "Atan2Backward0"
     kernel = "atan2_cpu"
+    special = "atan2"
     floats: ClassVar[bool] = True
 
     def surface(self, xp: Backend, x: Array, y: Array) -> Array:
@@ -43,6 +45,7 @@ class Hypot(RealBinary):
     """the length of (x, y), without overflow"""
 
     kernel = "hypot_cpu"
+    special = "hypot"
     keeps0: ClassVar[int] = X | OUT
     keeps1: ClassVar[int] = Y | OUT
 
@@ -57,6 +60,7 @@ class Copysign(RealBinary):
     """x with the sign of y"""
 
     kernel = "copysign_cpu"
+    special = "copysign"
     floats: ClassVar[bool] = True
     keeps0: ClassVar[int] = X | OUT
     keeps1: ClassVar[int] = 0
@@ -189,6 +193,7 @@ class Xlogy(RealBinary):
     """x * log(y), and 0 where x is 0"""
 
     kernel = "xlogy_cpu"
+    special = "xlogy"
     floats: ClassVar[bool] = True
 
     def surface(self, xp: Backend, x: Array, y: Array) -> Array:
@@ -254,6 +259,7 @@ class Xlog1py(RealBinary):
 
     node_name = "SpecialXlog1PyBackward0"
     kernel = "xlog1py_cpu"
+    special = "xlog1py"
     floats: ClassVar[bool] = True
 
     def surface(self, xp: Backend, x: Array, y: Array) -> Array:
@@ -436,6 +442,8 @@ def product_with_log(function: str, forms: tuple[Any, Any, Any], x: Any, y: Any)
     """The form for two tensors, of a number and a tensor, or of a tensor and a number."""
     number = (int, float, complex)
     x, y = python_number(x), python_number(y)
+    if isinstance(x, complex) and isinstance(y, Tensor):
+        raise unsupported_dtype(function.removeprefix("special_") + "_cpu", scalar_dtype(x))
     if isinstance(x, number) and isinstance(y, Tensor):
         return apply1(forms[1](x), y)
     if not isinstance(x, Tensor):

@@ -10,6 +10,7 @@ import numpy as np
 from retrograd.backends.base import Backend, as_array, backend_of
 from retrograd.backends.casts import maker_of
 from retrograd.backends.dtypes import (
+    SCALAR_NAMES,
     promote_types,
     python_number,
     result_of_arrays,
@@ -17,7 +18,8 @@ from retrograd.backends.dtypes import (
     scalar_dtype,
 )
 from retrograd.core.apply import apply1, apply2, apply_n
-from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
+from retrograd.core.families import added
+from retrograd.core.op import Binary, Unary, Variadic, X, Y
 from retrograd.core.places import warn
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
@@ -26,6 +28,8 @@ from retrograd.errors import DtypeError, broadcast_error, operand_error, unsuppo
 from retrograd.ops.common import (
     as_value,
     deliver,
+    deliver_exact,
+    joint_shape,
     memory_order,
     number_from,
     plain,
@@ -140,7 +144,7 @@ class Clamp(Unary):
     def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind == "c":
             raise NotImplementedError("clamp is not supported for complex types")
-        low, high = (_limit(v, x.dtype) for v in (self.low, self.high))
+        low, high = _limit(self.low, x.dtype), _limit(self.high, x.dtype)
         found = x if low is None else xp.maximum(x, low)
         return found if high is None else xp.minimum(found, high)
 
@@ -168,6 +172,7 @@ class ClampMinTensor(Binary):
 
     elementwise: ClassVar[bool] = True
     node_name = "ClampMinBackward1"
+    shown: ClassVar[dict[str, str]] = {"min": "y"}
     keeps0: ClassVar[int] = X | Y
     keeps1: ClassVar[int] = X | Y
 
@@ -190,6 +195,7 @@ class ClampMaxTensor(ClampMinTensor):
     """x, but at most y, which gets the gradient where x is above it"""
 
     node_name = "ClampMaxBackward1"
+    shown: ClassVar[dict[str, str]] = {"max": "y"}
 
     def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.minimum(x, y)
@@ -280,33 +286,34 @@ def where(
         a = condition.array
         xp = backend_of(a)
         return tuple([tensor_of(xp.ascontiguousarray(i)) for i in xp.nonzero(a if a.ndim else a.reshape(1))])
+    if input is None or other is None:
+        raise TypeError("where() received an invalid combination of arguments: input and other come together")
     if condition.array.dtype == "uint8":
         warn(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
             "version of PyTorch. Use a boolean condition instead: condition.bool().",
             UserWarning,
         )
-        condition = Tensor(condition.array != 0)
+        condition = Tensor(condition.array != 0, share=True)
     if condition.array.dtype.kind != "b":
         raise RuntimeError(
-            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{SCALAR_NAMES[condition.array.dtype]}"
         )
     x, y = _pair(input, other, backend_of(condition.array))
     op = Where()
     op.constants = (constant_of(condition),)
     try:
-        return deliver(apply2(op, x, y), out)
+        return deliver_exact(apply2(op, x, y), out, "Expected out type to be {wanted} but got {given}")
     except ValueError:
-        raise broadcast_error(
-            condition.array.shape, np.broadcast_shapes(x.array.shape, y.array.shape)
-        ) from None
+        raise broadcast_error(condition.array.shape, joint_shape(x.array.shape, y.array.shape)) from None
 
 
 def _pair(x: Any, y: Any, xp: Backend) -> tuple[Tensor, Tensor]:
     """Two branches as tensors of a common dtype; numbers count less than tensors, and `xp` makes arrays of them."""
     if not isinstance(x, Tensor) and not isinstance(y, Tensor):
         dtype = promote_types(scalar_dtype(x), scalar_dtype(y))
-        return Tensor(xp.asarray(x, dtype)), Tensor(xp.asarray(y, dtype))
+        return Tensor(xp.asarray(x, dtype), share=True), Tensor(xp.asarray(y, dtype), share=True)
     if not isinstance(x, Tensor):
         return _beside(y, x, xp), y
     return x, y if isinstance(y, Tensor) else _beside(x, y, xp)
@@ -315,8 +322,8 @@ def _pair(x: Any, y: Any, xp: Backend) -> tuple[Tensor, Tensor]:
 def _beside(x: Tensor, number: Any, xp: Backend) -> Tensor:
     """A number as a tensor that counts less than `x`; one beside integers has to fit them."""
     if type(number) is int and x.array.dtype.kind in "iu":
-        return Tensor(xp.asarray(narrowed(np.asarray(number), x.array.dtype)))
-    return Tensor(xp.asarray(number_for(number, scalar_dtype(number))))
+        return Tensor(xp.asarray(narrowed(np.asarray(number), x.array.dtype)), share=True)
+    return Tensor(xp.asarray(number_for(number, scalar_dtype(number))), share=True)
 
 
 def _two_tensors(function: str, x: Any, y: Any) -> None:
@@ -359,7 +366,7 @@ def clamp(
     if isinstance(min, Tensor) != isinstance(max, Tensor) and min is not None and max is not None:
         # Beside a number, a tensor without dimensions is one.
         min, max = number_from("clamp", "min", 2, min), number_from("clamp", "max", 3, max)
-    x = _limited("clamp", input, min, max)
+    x = _clamp_input("clamp", input, min, max)
     if not isinstance(min, Tensor) and not isinstance(max, Tensor):
         return deliver(apply1(Clamp(min, max), x), out)
     for position, (name, limit) in enumerate((("min", min), ("max", max)), 2):
@@ -370,16 +377,31 @@ def clamp(
     return deliver(apply_n(ClampTensor(), (x, min, max)), out)
 
 
-def _limited(function: str, input: Any, *limits: Any) -> Tensor:
+def _are_safe(limits: Sequence[Any]) -> bool:
+    """Whether limits are numbers that every floating dtype can hold, or None."""
+    for v in limits:
+        if v is not None and not ((type(v) is float or type(v) is int) and -SAFE <= v <= SAFE):
+            return False
+    return True
+
+
+def _clamp_input(function: str, input: Any, *limits: Any) -> Tensor:
     """What is to be clamped, in the dtype that it and the numbers among its limits have in common."""
     x = require_tensor(function, "input", 1, input)
+    if x.array.dtype.kind == "f" and _are_safe(limits):
+        return x
     if x.array.dtype.kind == "c":
         raise NotImplementedError("clamp is not supported for complex types")
     numbers = [v for v in limits if v is not None and not isinstance(v, Tensor)]
+    for v in numbers:
+        number_from(function, "min" if v is limits[0] else "max", 2, v)
     if any(isinstance(v, complex) for v in numbers):
-        raise DtypeError(
-            "value cannot be converted to type double without overflow: clamp got a complex limit"
-        )
+        if function == "clamp" and x.array.dtype.kind == "f":
+            raise DtypeError("value cannot be converted to type double without overflow: a limit is complex")
+        raise NotImplementedError("clamp is not supported for complex types: they have no order")
+    for v in limits:
+        if isinstance(v, Tensor) and v.array.dtype.kind == "c":
+            raise unsupported_dtype("maximum_cpu", v.array.dtype, "complex numbers have no order.")
     dtype = x.array.dtype
     for v in numbers:
         dtype = result_with_scalar(dtype, v)
@@ -388,23 +410,30 @@ def _limited(function: str, input: Any, *limits: Any) -> Tensor:
     for v in numbers:
         if abs(v) > SAFE and dtype.kind == "f":
             number_for(v, dtype)
-    return x if dtype is x.array.dtype else Tensor(x.array.astype(dtype))
+    return x if dtype is x.array.dtype else Tensor(x.array.astype(dtype), share=True)
+
+
+def _check_limit(function: str, limit: Any) -> None:
+    if limit is None:
+        raise TypeError(f"{function}() received an invalid combination of arguments - got (Tensor, NoneType)")
 
 
 @public("clamp_min", "clamp_min_", method=True)
 def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input`, but at least `min`."""
     if isinstance(min, Tensor):
-        return deliver(apply2(ClampMinTensor(), _limited("clamp_min", input), min), out)
-    return deliver(apply1(ClampMin(min, None), _limited("clamp_min", input, min)), out)
+        return deliver(apply2(ClampMinTensor(), _clamp_input("clamp_min", input, min), min), out)
+    _check_limit("clamp_min", min)
+    return deliver(apply1(ClampMin(min, None), _clamp_input("clamp_min", input, min)), out)
 
 
 @public("clamp_max", "clamp_max_", method=True)
 def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input`, but at most `max`."""
     if isinstance(max, Tensor):
-        return deliver(apply2(ClampMaxTensor(), _limited("clamp_max", input), max), out)
-    return deliver(apply1(ClampMax(None, max), _limited("clamp_max", input, max)), out)
+        return deliver(apply2(ClampMaxTensor(), _clamp_input("clamp_max", input, max), max), out)
+    _check_limit("clamp_max", max)
+    return deliver(apply1(ClampMax(None, max), _clamp_input("clamp_max", input, max)), out)
 
 
 @public("Tensor.where")

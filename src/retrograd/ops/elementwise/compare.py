@@ -14,8 +14,8 @@ from retrograd.backends.kernels import blocks
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, Unary
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, broadcast_error, unsupported_dtype
-from retrograd.ops.common import deliver, differ, require_tensor, tensor_of, wrapped
+from retrograd.errors import DtypeError, broadcast_error, type_name, unsupported_dtype
+from retrograd.ops.common import deliver, differ, joint_shape, require_tensor, tensor_of, wrapped
 from retrograd.ops.register import public
 from retrograd.values import Array, Number
 
@@ -138,6 +138,9 @@ def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def _integers(function: str, *operands: Any) -> None:
+    if not any(isinstance(v, Tensor) for v in operands):
+        given = ", ".join(map(type_name, operands))
+        raise TypeError(f"{function}() received an invalid combination of arguments - got ({given})")
     for v in operands:
         dtype = _dtype_of(v)
         if dtype is not None and dtype.kind not in "biu":
@@ -194,7 +197,7 @@ def _is_bool(v: Any) -> bool:
 
 
 def _shifted(function: str, kernel: str, x: Any, y: Any, out: Any) -> Tensor:
-    _integers(function, x, y)
+    _integers(kernel.removesuffix("_cpu"), x, y)
     if _is_bool(x) and _is_bool(y):
         raise unsupported_dtype(kernel, np.dtype(bool))
     return deliver(apply2(Pointwise(function.removeprefix("bitwise_")), x, y), out)
@@ -237,7 +240,7 @@ def _close(
         if tolerance < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance:g}")
     try:
-        np.broadcast_shapes(a.shape, b.shape)
+        joint_shape(a.shape, b.shape)
     except ValueError:
         raise broadcast_error(a.shape, b.shape) from None
     xp = common_backend((a, b))
@@ -248,6 +251,8 @@ def _close(
 
 
 def _are_close(xp: Backend, tolerance: tuple[float, float, bool], a: Array, b: Array) -> Any:
+    if a.dtype.kind in "iu" and tolerance[0] == tolerance[1] == 0:
+        return a == b  # whose difference may be too small beside them for a floating point number
     return xp.isclose(a, b, *tolerance)
 
 

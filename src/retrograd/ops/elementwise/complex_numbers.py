@@ -10,10 +10,11 @@ from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, bfloat16, complex_of, real_of
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.autocast import autocasting, in_float32
-from retrograd.core.op import Binary, Unary, View, X, Y, added
+from retrograd.core.families import View, added
+from retrograd.core.op import Binary, Unary, X, Y
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError
-from retrograd.ops.common import deliver, plain, require_tensor, tensor_of, zero_like
+from retrograd.ops.common import deliver, deliver_exact, plain, require_tensor, tensor_of, zero_like
 from retrograd.ops.elementwise.conjugate import conj, neg_view
 from retrograd.ops.elementwise.trigonometry import Cos, Sin
 from retrograd.ops.index.getitem import setitem
@@ -165,6 +166,8 @@ def view_as_complex(input: Tensor) -> Tensor:
         raise ShapeError(
             "Tensor must have a stride divisible by 2 for all but last dimension. Use contiguous() first."
         )
+    if a.size and a.base is not None and x.storage_offset() % 2:
+        raise ShapeError("Tensor must have a storage_offset divisible by 2. Use contiguous() first.")
     found: Tensor = apply1(ViewAsComplex(), x)
     return found
 
@@ -224,7 +227,11 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.complex(rg.tensor([1.0]), rg.tensor([2.0]))
     tensor([1.+2.j])
     """
-    return deliver(apply2(Complex(), *_check_parts("complex", "real", "imag", real, imag)), out)
+    return deliver_exact(
+        apply2(Complex(), *_check_parts("complex", "real", "imag", real, imag)),
+        out,
+        "Expected object of scalar type {wanted} but got scalar type {given} for argument 'out'",
+    )
 
 
 @public("polar")
@@ -232,7 +239,11 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their absolute values and angles."""
     if autocasting():
         return in_float32(polar, abs, angle, out=out)
-    return deliver(apply2(Polar(), *_check_parts("polar", "abs", "angle", abs, angle)), out)
+    return deliver_exact(
+        apply2(Polar(), *_check_parts("polar", "abs", "angle", abs, angle)),
+        out,
+        "Expected object of scalar type {wanted} but got scalar type {given} for argument 'out'",
+    )
 
 
 @public("is_complex")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend, stands_for_many
 from retrograd.backends.mirror import mirrored
 from retrograd.core.apply import apply1
-from retrograd.core.op import Linear, View
+from retrograd.core.families import Linear, View
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.ops.common import deliver, require_tensor
@@ -48,6 +48,8 @@ ConjPhysical = variant(ConjCopy, "ConjPhysicalBackward0", "the complex conjugate
 
 class NegView(View):
     """the negatives, of the same memory"""
+
+    copies: ClassVar[bool] = True  # bits of a bfloat16 have no sign
 
     def forward(self, xp: Backend, x: Array) -> Array:
         return mirrored(x, False, True)

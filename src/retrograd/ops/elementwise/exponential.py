@@ -8,7 +8,8 @@ import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1
-from retrograd.core.op import OUT, ElementwiseUnary, X, conjugate
+from retrograd.core.families import ElementwiseUnary, conjugate
+from retrograd.core.op import OUT, X
 from retrograd.core.tensor import Tensor
 from retrograd.ops.common import deliver, number_from, plain
 from retrograd.ops.elementwise.choose import Where
@@ -32,6 +33,7 @@ class FloatUnary(ElementwiseUnary):
 class Exp(FloatUnary):
     """e ** x"""
 
+    widened: ClassVar[bool] = True
     keeps: ClassVar[int] = OUT
 
     def forward(self, xp: Backend, x: Array) -> Array:
@@ -56,6 +58,7 @@ class Exp2(FloatUnary):
 class Expm1(FloatUnary):
     """exp(x) - 1, exact near 0"""
 
+    widened: ClassVar[bool] = True
     keeps: ClassVar[int] = OUT
 
     def forward(self, xp: Backend, x: Array) -> Array:
@@ -85,12 +88,16 @@ class Logarithm(FloatUnary):
 class Log(Logarithm):
     """the natural logarithm"""
 
+    widened: ClassVar[bool] = True
+
     def forward(self, xp: Backend, x: Array) -> Array:
         return xp.log(x)
 
 
 class Log2(Logarithm):
     """the logarithm to base 2"""
+
+    widened: ClassVar[bool] = True
 
     def forward(self, xp: Backend, x: Array) -> Array:
         return xp.log2(x)
@@ -102,6 +109,8 @@ class Log2(Logarithm):
 class Log10(Logarithm):
     """the logarithm to base 10"""
 
+    widened: ClassVar[bool] = True
+
     def forward(self, xp: Backend, x: Array) -> Array:
         return xp.log10(x)
 
@@ -112,6 +121,7 @@ class Log10(Logarithm):
 class Log1p(Logarithm):
     """log(1 + x), exact near 0"""
 
+    widened: ClassVar[bool] = True
     node_name = "Log1PBackward0"
 
     def forward(self, xp: Backend, x: Array) -> Array:
@@ -136,6 +146,7 @@ class Sqrt(FloatUnary):
 class Rsqrt(FloatUnary):
     """1 / sqrt(x)"""
 
+    widened: ClassVar[bool] = True
     keeps: ClassVar[int] = OUT
 
     def forward(self, xp: Backend, x: Array) -> Array:
@@ -148,6 +159,7 @@ class Rsqrt(FloatUnary):
 class Sigmoid(FloatUnary):
     """1 / (1 + exp(-x))"""
 
+    flags_faults: ClassVar[bool] = True
     keeps: ClassVar[int] = OUT
 
     def forward(self, xp: Backend, x: Array) -> Array:

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
+from retrograd.backends.dtypes import LIMITS, bfloat16
 from retrograd.core.apply import apply1, apply_n
+from retrograd.core.families import ElementwiseUnary
 from retrograd.core.modes import current
-from retrograd.core.op import OUT, ElementwiseUnary, Variadic, X
+from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, GradientError
-from retrograd.ops.common import as_value, deliver, number_from, plain, require_tensor, tensor_of
+from retrograd.ops.common import as_value, deliver, number_from, outputs, plain, require_tensor, tensor_of
 from retrograd.ops.register import public
-from retrograd.ops.returns import shown_fields
+from retrograd.ops.returns import FrexpResult
 from retrograd.values import Array
-
-
-class FrexpResult(NamedTuple):
-    """What `frexp(input)` returns: numbers in [0.5, 1) with the sign, and powers of two."""
-
-    mantissa: Tensor
-    exponent: Tensor
-
-    def __repr__(self) -> str:
-        return shown_fields("frexp", self._asdict())
 
 
 class Frexp(Variadic):
@@ -65,7 +59,17 @@ class NanToNum(ElementwiseUnary):
     def forward(self, xp: Backend, x: Array) -> Array:
         if not xp.is_writable(x):
             x = xp.ascontiguousarray(x)  # of dimensions that share memory NumPy would keep the order
-        return xp.nan_to_num(x, nan=self.nan, posinf=self.posinf, neginf=self.neginf)
+        if x.dtype.kind != "f" or not (xp.is_plain or xp.rounds):
+            made = partial(xp.nan_to_num, nan=self.nan, posinf=self.posinf, neginf=self.neginf)
+            return xp.of_elements(made, x)
+        return xp.of_elements(partial(self.of_floats, xp), x)
+
+    def of_floats(self, xp: Backend, x: Array) -> Array:
+        """What NumPy's function does, without its care for other types: that takes longer than small arrays do."""
+        low, high = LIMITS[x.dtype]
+        found = xp.where(x == -math.inf, low if self.neginf is None else self.neginf, x)
+        found = xp.where(x == math.inf, high if self.posinf is None else self.posinf, found)
+        return xp.where(xp.isnan(x), self.nan, found)
 
     def slope(self, x: Any, out: Any) -> Any:
         a = plain(x)
@@ -86,7 +90,8 @@ def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> FrexpRe
     mantissa, exponent = apply_n(Frexp(), (x,))
     if out is None:
         return FrexpResult(mantissa, exponent)
-    return FrexpResult(deliver(mantissa, out[0]), deliver(exponent, out[1]))
+    first, second = outputs(out, 2)
+    return FrexpResult(deliver(mantissa, first), deliver(exponent, second))
 
 
 @public("nan_to_num", "nan_to_num_", method=True)
@@ -114,6 +119,9 @@ def nan_to_num(
         None if v is None else number_from("nan_to_num", name, i, v)
         for i, (name, v) in enumerate((("nan", nan), ("posinf", posinf), ("neginf", neginf)), 2)
     ]
+    if x.array.dtype is bfloat16:  # which is computed in a wider dtype
+        low, high = LIMITS[bfloat16]
+        posinf, neginf = high if posinf is None else posinf, low if neginf is None else neginf
     return deliver(apply1(NanToNum(nan, posinf, neginf), x), out)
 
 
@@ -123,13 +131,20 @@ def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     a = require_tensor("signbit", "input", 1, input).array
     if a.dtype.kind == "c":
         raise NotImplementedError("signbit is not implemented for complex tensors.")
+    _check_truth("signbit", out)
     return deliver(tensor_of(backend_of(a).signbit(a) if a.dtype.kind == "f" else a < 0), out)
+
+
+def _check_truth(function: str, out: Any) -> None:
+    if isinstance(out, Tensor) and out.array.dtype.kind != "b":
+        raise DtypeError(f"{function} does not support non-boolean outputs. Give one of dtype bool.")
 
 
 def _equal_to(function: str, input: Any, number: float, out: Any) -> Tensor:
     a = require_tensor(function, "input", 1, input).array
     if a.dtype.kind == "c":
         raise DtypeError(f"{function} does not support complex inputs. Ask for its real or imaginary part.")
+    _check_truth(function, out)
     return deliver(tensor_of(a == number), out)
 
 

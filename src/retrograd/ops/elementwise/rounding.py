@@ -7,11 +7,20 @@ from typing import Any, ClassVar
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import python_number, result_with_scalar
 from retrograd.core.apply import apply1, apply2
-from retrograd.core.op import ElementwiseBinary, ElementwiseUnary, X, Y
+from retrograd.core.families import ElementwiseBinary, ElementwiseUnary
+from retrograd.core.op import X, Y
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import unsupported_dtype
-from retrograd.ops.common import check_division, deliver, require_tensor, require_word, wrapped, zero_like
+from retrograd.ops.common import (
+    check_division,
+    deliver,
+    int_from,
+    require_tensor,
+    require_word,
+    wrapped,
+    zero_like,
+)
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.values import Array, Number
@@ -195,10 +204,11 @@ def special_round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None
     """Each element of a floating point tensor rounded to `decimals` places."""
     _no_complex("round", input)
     x = require_tensor("round", "input", 1, input)
+    decimals = int_from("special_round", "decimals", 2, decimals)
     if x.array.dtype.kind != "f":
         raise unsupported_dtype("round_cpu" if decimals else "round_vml_cpu", x.array.dtype)
     # 10 to the 400 is infinite; NumPy multiplies as often as it is told.
-    return deliver(apply1(RoundDecimals(max(-400, min(int(decimals), 400))), x), out)
+    return deliver(apply1(RoundDecimals(max(-400, min(decimals, 400))), x), out)
 
 
 @public("frac", "frac_", method=True)

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import real_of
 from retrograd.core.apply import apply1
-from retrograd.core.op import OUT, ElementwiseUnary, Unary, X
+from retrograd.core.families import ElementwiseUnary
+from retrograd.core.op import OUT, Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import deliver, plain, zero_like
@@ -64,7 +65,8 @@ class Sign(ElementwiseUnary):
     def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind == "c":
             raise NotImplementedError(
-                "Unlike NumPy, sign is not intended to support complex numbers: use sgn(), which gives x / |x|."
+                "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead, "
+                "which gives x / |x|."
             )
         return _real_sign(x)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend
 from retrograd.core.apply import apply2
@@ -15,7 +15,7 @@ from retrograd.values import Array
 class Tied(Binary):
     """the first operand, on which the second, of its shape, has an influence that is flat"""
 
-    params = ("label",)
+    params: ClassVar[tuple[str, ...]] = ("label",)
 
     def __init__(self, label: str) -> None:
         self.label = label

@@ -49,6 +49,7 @@ class Cos(FloatUnary):
 class Tan(FloatUnary):
     """the tangent"""
 
+    widened: ClassVar[bool] = True
     keeps: ClassVar[int] = OUT
 
     def forward(self, xp: Backend, x: Array) -> Array:
@@ -61,6 +62,7 @@ class Tan(FloatUnary):
 class Asin(FloatUnary):
     """the inverse sine"""
 
+    widened: ClassVar[bool] = True
     keeps: ClassVar[int] = X
 
     def forward(self, xp: Backend, x: Array) -> Array:
@@ -73,6 +75,7 @@ class Asin(FloatUnary):
 class Acos(FloatUnary):
     """the inverse cosine"""
 
+    widened: ClassVar[bool] = True
     keeps: ClassVar[int] = X
 
     def forward(self, xp: Backend, x: Array) -> Array:
@@ -97,6 +100,7 @@ class Atan(FloatUnary):
 class Sinh(FloatUnary):
     """the hyperbolic sine"""
 
+    widened: ClassVar[bool] = True
     keeps: ClassVar[int] = X
 
     def forward(self, xp: Backend, x: Array) -> Array:
@@ -109,6 +113,7 @@ class Sinh(FloatUnary):
 class Cosh(FloatUnary):
     """the hyperbolic cosine"""
 
+    widened: ClassVar[bool] = True
     keeps: ClassVar[int] = X
 
     def forward(self, xp: Backend, x: Array) -> Array:
@@ -121,6 +126,7 @@ class Cosh(FloatUnary):
 class Tanh(FloatUnary):
     """the hyperbolic tangent"""
 
+    flags_faults: ClassVar[bool] = True
     keeps: ClassVar[int] = OUT
 
     def forward(self, xp: Backend, x: Array) -> Array:

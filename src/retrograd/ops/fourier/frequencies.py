@@ -65,7 +65,8 @@ def rfftfreq(
     where = check_options(device, layout, False)
     count = int_from("fft_rfftfreq", "n", 1, n)
     with SHORTAGE_TOLD:
-        numbers = np.arange(shape_from("fft_rfftfreq", (count // 2 + 1,), None)[0])
+        half = count // 2 if count >= 0 else -(-count // 2)  # towards zero
+        numbers = np.arange(shape_from("fft_rfftfreq", (half + 1,), None)[0])
     return _frequencies("rfftfreq", numbers, count, d, dtype, out, requires_grad, where)
 
 

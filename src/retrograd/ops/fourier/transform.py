@@ -15,7 +15,7 @@ from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, complex_of, get_default_dtype, real_of
 from retrograd.core.apply import apply1
 from retrograd.core.autocast import autocasting, in_float32
-from retrograd.core.op import Linear
+from retrograd.core.families import Linear
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, DtypeError, ShapeError
 from retrograd.ops.common import as_value, deliver, int_from, plain, require_tensor, require_word, wrap_dim
@@ -185,6 +185,8 @@ def axes_and_sizes(
     given = None if s is None else sizes_of(f"fft_{function}", "s", (s if _several(s) else (s,),))
     if dim is not None:
         listed = sizes_of(f"fft_{function}", "dim", (dim if _several(dim) else (dim,),))
+        if listed and not shape:
+            raise DimensionError(f"Dimension specified as {listed[0]} but tensor has no dimensions")
         dims = tuple([wrap_dim(d, len(shape)) for d in listed])
         if len(set(dims)) < len(dims):
             raise ShapeError("FFT dims must be unique")

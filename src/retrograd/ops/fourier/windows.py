@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,22 +42,33 @@ def _points(
     """From 0 at one end of a window to 1 at the other, how many of the points to keep, their dtype and device."""
     where = check_options(device, layout, False)
     n = int_from(function, "window_length", 1, window_length)
-    if not isinstance(periodic, bool):
+    if periodic is None:
+        periodic = True
+    elif not isinstance(periodic, bool):
         raise TypeError(
             f"{function}(): argument 'periodic' (position 2) must be bool, not {type_name(periodic)}"
         )
     target = get_default_dtype() if dtype is None else as_dtype(dtype)
     if target.kind not in "fc":
         raise DtypeError(f"{function} expects floating point dtypes, got: {SCALAR_NAMES[target]}")
-    if target.kind == "c":
-        raise unsupported_dtype("arange_cpu", target)
     if n < 0:
         raise ShapeError(f"{function} requires non-negative window_length, got window_length={n}")
+    if target.kind == "c" and n > 1:
+        raise unsupported_dtype("arange_cpu", target)
     # A periodic window is one that is longer by a point, without its last.
     count = n + 1 if periodic and n > 1 else n
     with SHORTAGE_TOLD:
         points = np.linspace(0.0, 1.0, count) if count > 1 else np.full(count, 0.5)
     return points, n, target, where
+
+
+def _in_turn(function: str, **given: Any) -> None:
+    """Each parameter needs those before it."""
+    for before, name in pairwise(given):
+        if given[before] is None and given[name] is not None:
+            raise TypeError(
+                f"{function}() received an invalid combination of arguments: {name} needs {before} before it"
+            )
 
 
 @public("hann_window")
@@ -79,14 +91,15 @@ def hann_window(
 
 @public("hamming_window")
 def hamming_window(
-    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: DType | None = None,
+    window_length: int, periodic: bool | None = None, alpha: float | None = None, beta: float | None = None, *,
+    dtype: DType | None = None,
     layout: object = None, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A raised cosine, `alpha - beta * cos`, that is not quite 0 at its ends."""
+    """A raised cosine, `alpha - beta * cos`, that is not quite 0 at its ends; 0.54 and 0.46 if they are not given."""
+    _in_turn("hamming_window", periodic=periodic, alpha=alpha, beta=beta)
     at, n, target, where = _points("hamming_window", window_length, periodic, dtype, layout, device)
-    a, b = (
-        number_from("hamming_window", name, i, v) for name, i, v in (("alpha", 3, alpha), ("beta", 4, beta))
-    )
+    a = 0.54 if alpha is None else number_from("hamming_window", "alpha", 3, alpha)
+    b = 0.46 if beta is None else number_from("hamming_window", "beta", 4, beta)
     values = a - b * np.cos(2 * np.pi * at) if n != 1 else np.ones(1)
     return finish(cast(values[:n], target), None, requires_grad, where)
 
@@ -114,12 +127,13 @@ def bartlett_window(
 
 @public("kaiser_window")
 def kaiser_window(
-    window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: DType | None = None,
+    window_length: int, periodic: bool | None = None, beta: float | None = None, *, dtype: DType | None = None,
     layout: object = None, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A Bessel function's bell, the narrower the larger `beta`."""
+    """A Bessel function's bell, the narrower the larger `beta`, which is 12 if it is not given."""
+    _in_turn("kaiser_window", periodic=periodic, beta=beta)
     at, n, target, where = _points("kaiser_window", window_length, periodic, dtype, layout, device)
-    width = number_from("kaiser_window", "beta", 3, beta)
+    width = 12.0 if beta is None else number_from("kaiser_window", "beta", 3, beta)
     values = np.i0(width * np.sqrt(np.maximum(1 - (2 * at - 1) ** 2, 0))) / np.i0(width)
     return finish(cast(np.atleast_1d(values)[:n], target), None, requires_grad, where)
 
@@ -146,7 +160,7 @@ def _centred(window: Any, win_length: int, n_fft: int, like: Tensor) -> Any:
 
 def _rectangle(length: int, like: Tensor) -> Tensor:
     """A window of ones for a signal."""
-    return Tensor(backend_of(like.array).ones(length, real_of(like.array.dtype)))
+    return Tensor(backend_of(like.array).ones(length, real_of(like.array.dtype)), share=True)
 
 
 @public("stft", method=True)
@@ -184,18 +198,17 @@ def stft(
             return_complex,
             align_to_window,
         )
+    if center and align_to_window is not None:
+        raise RuntimeError("stft align_to_window should only be set when center = false")
     x = require_tensor("stft", "input", 1, input)
     points = int_from("stft", "n_fft", 2, n_fft)
     hop = points // 4 if hop_length is None else int_from("stft", "hop_length", 3, hop_length)
     length = points if win_length is None else int_from("stft", "win_length", 4, win_length)
     kinds = {v.array.dtype.kind for v in (x, window) if v is not None}
-    if center:
-        if align_to_window is not None:
-            raise RuntimeError("stft align_to_window should only be set when center = false")
-        if x.array.ndim <= 2:
-            ones = (1,) * (3 - x.array.ndim)
-            wide = pad(view(x, (*ones, *x.array.shape)), (points // 2, points // 2), pad_mode)
-            x = view(wide, wide.array.shape[len(ones) :])
+    if center and x.array.ndim <= 2:
+        ones = (1,) * (3 - x.array.ndim)
+        wide = pad(view(x, (*ones, *x.array.shape)), (points // 2, points // 2), pad_mode)
+        x = view(wide, wide.array.shape[len(ones) :])
     if return_complex is None and "c" not in kinds:
         raise RuntimeError(
             "stft requires the return_complex parameter be given for real inputs: True for complex numbers, False for "
@@ -361,7 +374,7 @@ def _check_istft(
 
 def _signals(x: Tensor, points: int, scale: int, half: bool, return_complex: bool) -> Any:
     """The pieces of the signal, from their spectra."""
-    pairs = view_as_real(x)
+    pairs = view_as_real(x.resolve_conj())
     if x.array.ndim == 2:
         pairs = unsqueeze(pairs, 0)
     spectra = view_as_complex(transpose(pairs, 1, 2))

@@ -11,11 +11,13 @@ from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import is_index
 from retrograd.core.apply import apply1, apply_n
-from retrograd.core.op import Linear, Unary, Variadic
+from retrograd.core.autocast import autocasting_on_gpu, widest
+from retrograd.core.families import Linear
+from retrograd.core.op import Unary, Variadic
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, sizes, type_name
-from retrograd.ops.common import deliver, require_tensor, wrap_dim
+from retrograd.errors import DimensionError, DtypeError, ShapeError, sizes, type_name
+from retrograd.ops.common import deliver_exact, require_tensor, wrap_dim
 from retrograd.ops.index.getitem import Index, IndexPut, arrays_of, check_beforehand, filled, read_index
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import Reshape, broadcast_shapes, broadcasts_to, expand, reshape
@@ -54,7 +56,7 @@ class ValueAt(Unary):
     """x with a number written along a dimension, at an index."""
 
     params: ClassVar[tuple[str, ...]] = ("dim", "index", "value")
-    array_params = ("value",)
+    array_params: ClassVar[tuple[str, ...]] = ("value",)
     shown: ClassVar[dict[str, str]] = {"dim": "dim", "index": "constant:0"}
 
     def __init__(self, dim: int, index: Any, value: Any) -> None:
@@ -247,6 +249,15 @@ class Put(AdjointAt):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+def _check_ranks(index: Shape, shape: Shape, called: str) -> None:
+    """An index has as many dimensions as what it picks from; no dimension counts as one."""
+    if max(len(index), 1) != max(len(shape), 1):
+        raise ShapeError(
+            f"Index tensor must have the same number of dimensions as {called} tensor: index is {sizes(index)}, "
+            f"{called} is {sizes(shape)}"
+        )
+
+
 def _along(
     function: str, x: Tensor, dim: Any, index: Any, source: Array | None, called: str
 ) -> tuple[int, SavedConstant]:
@@ -261,11 +272,9 @@ def _along(
         )
     if i.size == 0:
         return d, given.like(i.astype(np.int64))
-    if max(i.ndim, 1) != max(len(shape), 1) or (source is not None and max(source.ndim, 1) != max(i.ndim, 1)):
-        raise ShapeError(
-            f"Index tensor must have the same number of dimensions as {called} tensor: index is {sizes(i.shape)}, "
-            f"{called} is {sizes(shape)}"
-        )
+    _check_ranks(i.shape, shape, called)
+    if source is not None:
+        _check_ranks(i.shape, source.shape, "src")
     for k, n in enumerate(i.shape):
         if len(shape) == len(i.shape) and k != d and n > shape[k]:
             raise _too_large(i.shape, shape, d, k, source)
@@ -320,7 +329,7 @@ def gather(
     """
     x = require_tensor("gather", "input", 1, input)
     d, i = _along("gather", x, dim, index, None, "input")
-    return deliver(apply1(Gather(d, i), x), out)
+    return deliver_exact(apply1(Gather(d, i), x), out)
 
 
 @public("scatter", "Tensor.scatter_", method=True)
@@ -345,16 +354,18 @@ def scatter(
     """
     x = require_tensor("scatter", "input", 1, input)
     source = src if src is not None else value
+    if source is None:
+        raise TypeError("scatter() missing 1 required positional argument: 'src', or 'value' by name")
     if reduce is not None:
         from retrograd.ops.index.scatter_reduce import scatter_combined  # which imports this module
 
-        return deliver(scatter_combined(x, dim, index, source, reduce), out)
+        return deliver_exact(scatter_combined(x, dim, index, source, reduce), out)
     if not isinstance(source, Tensor):
         d, i = _along("scatter", x, dim, index, None, "self")
-        return deliver(apply1(ScatterValue(d, i, number_for(source, x.array.dtype)), x), out)
+        return deliver_exact(apply1(ScatterValue(d, i, number_for(source, x.array.dtype)), x), out)
     d, i = _along("scatter", x, dim, index, source.array, "self")
     check_dtypes("scatter(): Expected self.dtype to be equal to src.dtype", x, source)
-    return deliver(apply_n(Scatter(d, i), (x, lined_up(source, i))), out)
+    return deliver_exact(apply_n(Scatter(d, i), (x, lined_up(source, i))), out)
 
 
 def check_dtypes(complaint: str, x: Tensor, source: Tensor) -> None:
@@ -368,15 +379,19 @@ def check_dtypes(complaint: str, x: Tensor, source: Tensor) -> None:
 @public("scatter_add", "Tensor.scatter_add_", method=True)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy of `input` with `src` added where `index` points along `dim`."""
+    if autocasting_on_gpu(input):
+        return widest(scatter_add, input, dim, index, src, out=out)
     x, source = require_tensor("scatter_add", "input", 1, input), require_tensor("scatter_add", "src", 3, src)
     d, i = _along("scatter", x, dim, index, source.array, "self")
     check_dtypes("scatter(): Expected self.dtype to be equal to src.dtype", x, source)
-    return deliver(apply_n(ScatterAdd(d, i), (x, lined_up(source, i))), out)
+    return deliver_exact(apply_n(ScatterAdd(d, i), (x, lined_up(source, i))), out)
 
 
 @public("index_put", "index_put_", method=True)
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of `input` with `values` written (or added, with `accumulate`) at `input[indices]`, a tuple of tensors."""
+    if autocasting_on_gpu(input):
+        return widest(index_put, input, indices, values, accumulate)
     x, source = (
         require_tensor("index_put", "input", 1, input),
         require_tensor("index_put", "values", 3, values),
@@ -386,7 +401,11 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     single = [i.ndim == 0 and i.array.dtype.kind != "b" for i in indices]
     spread = [i.reshape(1) if alone else i for i, alone in zip(indices, single, strict=True)]
     steps, key = read_index(x.array, tuple(spread))
-    check_dtypes("Index put requires the source and destination dtypes match", x, source)
+    if x.array.dtype != source.array.dtype:
+        raise DtypeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{SCALAR_NAMES[x.array.dtype]} for the destination and {SCALAR_NAMES[source.array.dtype]} for the source."
+        )
     part: Any = x
     for step in steps:  # masks of no dimensions, each with a new one to select from
         part = apply1(step, part)
@@ -430,7 +449,11 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     wrong = backend_of(i).outside(i, -n, n)
     if wrong is not None:
         raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {n} elements.")
-    return deliver(apply1(Take(at), x), out)
+    return deliver_exact(
+        apply1(Take(at), x),
+        out,
+        "take(): self and out expected to have the same dtype, but got self.dtype = {wanted} and out.dtype = {given}",
+    )
 
 
 @public("take_along_dim", method=True)
@@ -442,7 +465,8 @@ def take_along_dim(
     i = require_tensor("take_along_dim", "indices", 2, indices)
     if i.array.dtype != np.int64:
         raise DtypeError(
-            f"torch.take_along_dim(): dtype of indices should be Long but got {SCALAR_NAMES[i.array.dtype]}"
+            "gather(): Expected dtype int32/int64 for index: torch.take_along_dim() takes indices of dtype Long, not "
+            f"{SCALAR_NAMES[i.array.dtype]}"
         )
     if dim is None:
         return gather(reshape(x, -1), 0, reshape(i, -1), out=out)
@@ -452,12 +476,13 @@ def take_along_dim(
             f"{x.array.ndim} dimensions for input, and {i.array.ndim} dimensions for indices"
         )
     d = wrap_dim(dim, x.array.ndim)
-    others = tuple(
-        broadcast_shapes(*[s[:d] + (1,) + s[d + 1 :] if s else s for s in (x.array.shape, i.array.shape)])
-    )
+    others = tuple(broadcast_shapes(*[s[:d] + (1,) + s[d + 1 :] for s in (x.array.shape, i.array.shape)]))
     wide = [others[:d] + a.shape[d : d + 1] + others[d + 1 :] for a in (x.array, i.array)]
-    check_range("", i.array, d, x.array.shape, True)
-    # Unlike gather, this counts negative indices from the end.
-    places, xp = i.array, backend_of(i.array)
-    wrapped = Tensor(xp.where(places < 0, places + x.array.shape[d], places)) if x.array.ndim else i
+    if x.array.ndim == 0:
+        raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
+    count = x.array.shape[d]
+    if not count and i.array.size:
+        raise IndexError("take_along_dim: there is nothing to take: the dimension has size 0")
+    # Unlike gather, this counts on beyond either end, as often as it takes.
+    wrapped = Tensor(i.array % count, share=True) if count else i
     return gather(expand(x, wide[0]), d, expand(wrapped, wide[1]), out=out)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -21,14 +21,15 @@ from retrograd.backends.base import Backend, backend_of, is_array, stands_for_ma
 from retrograd.backends.dtypes import SCALAR_NAMES, is_differentiable
 from retrograd.backends.kernels.along_axis import WHOLE, is_index, lonely_axis
 from retrograd.core.apply import apply1, apply_n
+from retrograd.core.families import Linear, View
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import FORWARD, current
-from retrograd.core.op import CONSTANTS, Linear, Op, Variadic, View
+from retrograd.core.op import CONSTANTS, Op, Variadic
 from retrograd.core.places import warn
 from retrograd.core.saved import SavedConstant, constant_of, freed_graph
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import is_stretched, overlap_error
-from retrograd.errors import DtypeError, ShapeError, sizes, type_name
+from retrograd.errors import DtypeError, ShapeError, check_depth, sizes, type_name
 from retrograd.ops.common import beside, zeros_beside
 from retrograd.ops.inplace.fill import copy_, fill_
 from retrograd.ops.shape.reshape import (
@@ -42,10 +43,11 @@ from retrograd.ops.shape.reshape import (
     integer,
 )
 from retrograd.ops.shape.split import END, Select, Slice
-from retrograd.ops.tensor.data import number_for
+from retrograd.ops.tensor.data import number_for, supported
 from retrograd.values import Array, Shape
 
 ndarray: Final[Any] = np.ndarray
+LARGEST: Final = 2**63 - 1  # of the integers that PyTorch takes as an index
 
 
 ALL_OF_IT: Final = SavedConstant(WHOLE)  # stands in a key for a dimension that is not indexed
@@ -171,11 +173,8 @@ def filled(ts: Sequence[Any], shapes: Sequence[Shape]) -> list[Any]:
 # -- reading an index ----------------------------------------------------------------------------------------------
 
 
-class IndexPlan(NamedTuple):
-    """What an index means: views to take, then index arrays and masks."""
-
-    steps: list[View]
-    key: Key
+# What an index means: views to take, then index arrays and masks. No named tuple, which takes longer than a view.
+IndexPlan = tuple[list[View], Key]
 
 
 def read_index(x: Array, index: tuple[Any, ...]) -> IndexPlan:
@@ -215,7 +214,7 @@ def read_index(x: Array, index: tuple[Any, ...]) -> IndexPlan:
         at += used
     while key and key[-1] is ALL_OF_IT:
         key.pop()
-    return IndexPlan(steps, tuple(key))
+    return steps, tuple(key)
 
 
 def check_key(key: tuple[Any, ...], shape: Shape) -> None:
@@ -234,6 +233,10 @@ def check_key(key: tuple[Any, ...], shape: Shape) -> None:
             dim += 1 if i is WHOLE else i.ndim
             continue
         wrong = backend_of(i).outside(i, -shape[dim], shape[dim])
+        if wrong is not None and shape[dim] == 0:
+            raise IndexError(
+                f"index is out of bounds for dimension with size 0: index {wrong} for dimension {dim}"
+            )
         if wrong is not None:
             raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size {shape[dim]}")
         dim += 1
@@ -271,12 +274,18 @@ def as_index(item: Any) -> Any:
         return constant_of(item).like(array) if is_array(array) else array
     if isinstance(item, (list, tuple, range, np.ndarray)):
         found = np.asarray(item if isinstance(item, (range, np.ndarray)) else _numbers(item))
+        if found.dtype.kind == "U" and found.size:
+            raise TypeError(f"new(): invalid data type 'str': an index of this kind cannot be used: {item!r}")
         if found.dtype.kind not in "bfiu" and found.size:
             raise TypeError(f"an index of this kind cannot be used: {item!r}")
+        if found.dtype == np.uint64 and found.size and found.max() > LARGEST:
+            raise overflow_error()
         array = _index_array(found if found.dtype.kind == "b" else found.astype(np.int64))
         return SavedConstant(array) if is_array(array) else array
     if isinstance(item, str):
-        raise TypeError(f"an index must be made of integers, slices, masks or None, not str: {item!r}")
+        raise TypeError(
+            f"new(): invalid data type 'str': an index is made of integers, slices, masks or None, not of {item!r}"
+        )
     if not isinstance(item, (float, complex, np.inexact, np.bool_)) and hasattr(item, "__index__"):
         return integer(item)
     raise IndexError(
@@ -305,11 +314,12 @@ def _index_array(a: Array) -> Any:
     return a
 
 
-def _numbers(items: Any) -> Any:
+def _numbers(items: Any, depth: int = 0) -> Any:
     """Nested sequences of numbers, with the tensors in them as numbers."""
+    check_depth(depth)
     if isinstance(items, Tensor):
         return items.array
-    return [_numbers(i) for i in items] if isinstance(items, (list, tuple)) else items
+    return [_numbers(i, depth + 1) for i in items] if isinstance(items, (list, tuple)) else items
 
 
 def _check_mask(item: Array, shape: Shape, dim: int) -> None:
@@ -327,6 +337,8 @@ def _check_mask(item: Array, shape: Shape, dim: int) -> None:
 def select_step(dim: int, index: int, named: int, size: int) -> Select:
     """One element of dimension `dim`, which messages call `named`."""
     if not -size <= index < size:
+        if not -LARGEST - 1 <= index <= LARGEST:
+            raise overflow_error()
         raise IndexError(f"index {index} is out of bounds for dimension {named} with size {size}")
     return Select(dim, index)
 
@@ -370,10 +382,19 @@ def as_tuple(index: Any) -> tuple[Any, ...]:
     return (index,)
 
 
-def zero_dim_error() -> IndexError:
+def overflow_error() -> ValueError:
+    """An index that no integer of 64 bits holds."""
+    return ValueError("Overflow when unpacking long long: an index does not fit into 64 bits")
+
+
+def zero_dim_error(index: int) -> Exception:
     """A number has no elements to choose from."""
+    if not -LARGEST - 1 <= index <= LARGEST:
+        return overflow_error()
+    if index:
+        return IndexError(f"index {index} is out of bounds for dimension 0 with size 0")
     return IndexError(
-        "invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a Python number"
+        "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
     )
 
 
@@ -381,12 +402,13 @@ def plan(x: Array, index: Any) -> IndexPlan:
     """The plan of `x[index]`."""
     if type(index) is int:
         if x.ndim == 0:
-            raise zero_dim_error()
-        return IndexPlan([select_step(0, index, 0, x.shape[0])], ())
+            raise zero_dim_error(index)
+        return [select_step(0, index, 0, x.shape[0])], ()
     if type(index) is slice:
+        step = slice_step(0, index)
         if x.ndim == 0:
             raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-        return IndexPlan([slice_step(0, index)], ())
+        return [step], ()
     return read_index(x, as_tuple(index))
 
 
@@ -397,6 +419,8 @@ def getitem(x: Any, index: Any) -> Any:
     """`x[index]`: a view for integers, slices and None, a copy where arrays or masks take part."""
     if type(index) is int and x.array.ndim:
         return apply1(select_step(0, index, 0, x.array.shape[0]), x)
+    if type(index) is slice and x.array.ndim:
+        return apply1(slice_step(0, index), x)
     steps, key = plan(x.array, index)
     if not steps and not key:
         return apply1(Alias(), x)
@@ -413,8 +437,15 @@ def getitem(x: Any, index: Any) -> Any:
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`, in place; the value is broadcast to the part it is written to."""
-    steps, key = plan(x.array, (index,) if isinstance(index, slice) and x.array.ndim else index)
+    try:
+        steps, key = plan(x.array, (index,) if isinstance(index, slice) and x.array.ndim else index)
+    except IndexError:
+        if isinstance(value, (int, float, complex)):
+            _source(x, value, ())  # a number that does not fit is told first
+        raise
     source = _source(x, value, () if isinstance(index, bool) else key)
+    if index is False:
+        return  # nothing is written
     state = current()
     tracked = state.grad_enabled and (x.requires_grad or source.requires_grad)
     if (tracked or state.special & FORWARD) and is_differentiable(x.array.dtype):
@@ -478,9 +509,12 @@ def put(array: Array, key: tuple[Any, ...], value: Array) -> None:
         check_key(key, array.shape)  # says what is wrong in PyTorch's words
         raise
     except (ValueError, TypeError):
+        first = tuple(
+            [i if i is WHOLE or i.dtype.kind == "b" else i * 0 for i in key]
+        )  # it may point outside
         raise ShapeError(
             f"shape mismatch: value tensor of shape {sizes(value.shape)} cannot be broadcast to indexing result of "
-            f"shape {sizes(array[key].shape)}"
+            f"shape {sizes(array[first].shape)}"
         ) from None
 
 
@@ -495,9 +529,9 @@ def trimmed(value: Any, ndim: int) -> Any:
 def _source(x: Tensor, value: Any, key: Key) -> Tensor:
     """What is assigned, as a tensor."""
     if isinstance(value, np.ndarray):
-        return Tensor(value)
+        return Tensor(value if value.dtype is x.array.dtype else supported(value), share=True)
     if not isinstance(value, Tensor):
-        return Tensor(number_for(value, x.array.dtype))
+        return Tensor(number_for(value, x.array.dtype), share=True)
     if key and value.array.dtype != x.array.dtype:
         masked = len(key) == 1 and key[0].array.dtype.kind == "b"
         if value.array.size != 1 or not masked or not key[0].array.ndim:

@@ -13,25 +13,25 @@ from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import WHOLE, is_index
 from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1, apply_n
-from retrograd.core.autocast import autocasting, widest
-from retrograd.core.op import conjugate
+from retrograd.core.autocast import autocasting_on_cpu, widest
+from retrograd.core.families import conjugate
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
-from retrograd.errors import DtypeError, ShapeError, out_of_memory, sizes
-from retrograd.ops.common import beside, deliver, differ, number_from, require_tensor, wrap_dim
+from retrograd.errors import DtypeError, ShapeError, out_of_memory, sizes, unsupported_dtype
+from retrograd.ops.common import beside, deliver_exact, differ, number_from, require_tensor, wrap_dim
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import (
     AdjointAt,
     LinearAt,
     SourceAt,
     ValueAt,
-    check_dtypes,
+    check_bounds,
     check_range,
 )
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer, reshape
-from retrograd.ops.tensor.data import number_for
+from retrograd.ops.tensor.data import check_fits, number_for
 from retrograd.values import Array, Number
 
 
@@ -191,10 +191,14 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
             f"index_select(): self indexing axis dim should be positive, but dimension {d} is empty"
         )
     if backend_of(i).outside(i, 0, n) is not None:
+        if d > 0:
+            raise RuntimeError(f"INDICES element is out of DATA bounds, id={i.max()} axis_dim={n}")
         raise IndexError(
             f"index out of range in self: dimension {d} has size {n}, the index goes up to {i.max()}"
         )
-    return deliver(apply1(IndexSelect(d, at), x), out)
+    return deliver_exact(
+        apply1(IndexSelect(d, at), x), out, "index_select(): self and result must have the same scalar type"
+    )
 
 
 @public("index_add", "Tensor.index_add_", method=True)
@@ -210,6 +214,11 @@ def index_add(
         raise ShapeError(
             f"index_add_(): Indexing dim {d} is out of bounds of the source tensor with dim {len(given)}"
         )
+    if x.array.dtype != src.array.dtype:
+        raise DtypeError(
+            f"index_add_(): self ({SCALAR_NAMES[x.array.dtype]}) and source ({SCALAR_NAMES[src.array.dtype]}) must "
+            "have the same scalar type"
+        )
     if not given and i.size != 1:
         raise IndexError(
             f"index_add_(): the source is a single number, but there are {i.size} indices for it"
@@ -224,10 +233,12 @@ def index_add(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{sizes(shape)} source.shape = {sizes(given)}"
         )
-    check_dtypes("index_add_(): self and source must have the same scalar type", x, src)
-    check_range("index_add_(): ", i, d, shape, False)
+    if len(shape) > 1:
+        check_bounds(i, d, shape[d], False)  # a RuntimeError, as PyTorch's
+    else:
+        check_range("index out of range in self: ", i, d, shape, False)
     factor = number_from("index_add_", "alpha", 5, alpha)
-    return deliver(apply_n(IndexAdd(d, at, factor), (x, src)), out)
+    return deliver_exact(apply_n(IndexAdd(d, at, factor), (x, src)), out)
 
 
 @public("index_copy", "Tensor.index_copy_", method=True)
@@ -235,7 +246,7 @@ def index_copy(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
     """A copy of `input` with the rows of `source` written to those that `index` names along `dim`."""
-    if autocasting():
+    if autocasting_on_cpu():
         return widest(index_copy, input, dim, index, source, out=out)
     x, src = (
         require_tensor("index_copy", "input", 1, input),
@@ -258,7 +269,11 @@ def index_copy(
         )
     if i.dtype != np.int64:
         raise DtypeError(f"index_copy_(): Expected a long tensor for index, but got {SCALAR_NAMES[i.dtype]}")
-    check_dtypes("index_copy_(): self and source expected to have the same dtype", x, src)
+    if x.array.dtype != src.array.dtype:
+        raise DtypeError(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{SCALAR_NAMES[x.array.dtype]} and (source) {SCALAR_NAMES[src.array.dtype]}"
+        )
     if shape[:d] + shape[d + 1 :] != given[:d] + given[d + 1 :]:
         raise ShapeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination has shape "
@@ -270,13 +285,20 @@ def index_copy(
             f"({given[d] if given else 1})"
         )
     check_range("index_copy_(): ", i, d, shape, False)
-    return deliver(apply_n(IndexCopy(d, at), (x, src)), out)
+    return deliver_exact(apply_n(IndexCopy(d, at), (x, src)), out)
 
 
 @public("index_fill", "Tensor.index_fill_", method=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -> Tensor:
     """A copy of `input` with `value`, a number or a 0-dim tensor, in the rows that `index` names along `dim`."""
     x = require_tensor("index_fill", "input", 1, input)
+    if isinstance(value, Tensor) and value.array.ndim:
+        raise ShapeError(
+            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.array.ndim} dimension(s)."
+        )
+    if isinstance(value, complex) and x.array.dtype.kind != "c":
+        raise DtypeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     d, given = wrap_dim(dim, x.array.ndim), require_tensor("index_fill", "index", 2, index)
     if given.array.dtype != np.int64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
@@ -285,17 +307,29 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -
     at = _line(given)
     check_range("", at.array, d, x.array.shape, True)
     if isinstance(value, Tensor):
-        if value.array.ndim:
-            raise ShapeError(
-                "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-                f"{value.array.ndim} dimension(s)."
-            )
+        check_fits(value, x.array.dtype)
         found: Tensor = apply_n(IndexFillTensor(d, at), (x, value))
         return found
-    if isinstance(value, complex) and x.array.dtype.kind != "c":
-        raise DtypeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     found = apply1(IndexFill(d, at, number_for(value, x.array.dtype)), x)
     return found
+
+
+def _repeats(number: int) -> int:
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"Overflow when unpacking long long: repeat_interleave() got {number} repeats")
+    return number
+
+
+def _indices_as_often(counts: Tensor, output_size: int | None) -> Tensor:
+    """The index of each count, as often as it says."""
+    if not is_index(counts.array):
+        raise unsupported_dtype(
+            "repeat_interleave_cpu", counts.array.dtype, "repeats has to be Long or Int tensor"
+        )
+    if counts.array.ndim != 1:
+        raise ShapeError("repeat_interleave only accept 1D vector as repeat")
+    places = Tensor(backend_of(counts.array).arange(counts.array.size), share=True)
+    return repeat_interleave(places, counts, output_size=output_size)
 
 
 @public("repeat_interleave", method=True)
@@ -315,12 +349,17 @@ def repeat_interleave(
     tensor([1, 1, 2, 2])
     """
     x = require_tensor("repeat_interleave", "input", 1, input)
+    if repeats is None and dim is not None:
+        raise TypeError("repeat_interleave() missing 1 required positional argument: 'repeats'")
+    if isinstance(repeats, Tensor) and repeats.array.ndim > 1:
+        raise ShapeError(
+            f"repeat_interleave: repeats must be 0-dim or 1-dim tensor, but it has {repeats.array.ndim} dimensions"
+        )
     if differ(repeats) or (repeats is None and differ(x)):
         found: Tensor = UPWARD.by_sample(repeat_interleave, x, repeats, dim, output_size=output_size)
         return found
     if repeats is None:
-        places = Tensor(backend_of(x.array).arange(x.array.size))
-        return repeat_interleave(places, x, output_size=output_size)
+        return _indices_as_often(x, output_size)
     if dim is None:
         x, dim = reshape(x, -1), 0
     elif x.array.ndim == 0:
@@ -330,14 +369,17 @@ def repeat_interleave(
     counts = (
         backend_of(repeats.array).numpy(repeats.array)
         if isinstance(repeats, Tensor)
-        else np.asarray(integer(repeats))
+        else np.asarray(_repeats(integer(repeats)))
     )
     if not is_index(counts):
-        raise DtypeError(f"repeats has to be Long or Int tensor, but got {SCALAR_NAMES[counts.dtype]}")
+        raise unsupported_dtype("repeat_interleave_cpu", counts.dtype, "repeats has to be Long or Int tensor")
     if (counts < 0).any():
-        raise ShapeError(f"Repeats must be non-negative, got {repeats}")
+        raise ShapeError(f"repeats can not be negative, got {repeats}")
     if counts.ndim and counts.shape not in ((1,), (x.array.shape[d],)):
-        raise ShapeError(f"repeats must have the same size as input along dim, but got {sizes(counts.shape)}")
+        raise ShapeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.shape[0]} and "
+            f"input.size({d}) = {x.array.shape[d]}"
+        )
     total = sum(counts.reshape(-1).tolist()) * (1 if counts.size > 1 else x.array.shape[d])
     if total > sys.maxsize // 8:  # NumPy's sum would wrap around
         raise out_of_memory((total,), x.array.dtype)

@@ -10,31 +10,41 @@ import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, stands_for_many, whole
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.kernels.blocks import LIMIT
+from retrograd.backends.pieces import look
 from retrograd.core.apply import apply1, apply_n
-from retrograd.core.op import Linear, Unary, Variadic
+from retrograd.core.families import Linear
+from retrograd.core.op import Unary, Variadic
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, broadcast_error
-from retrograd.ops.common import beside, deliver, require_tensor, tensor_of, zeros_beside
+from retrograd.errors import DtypeError, ShapeError, broadcast_error, type_name
+from retrograd.ops.common import (
+    beside,
+    deliver_exact,
+    joint_shape,
+    require_tensor,
+    tensor_of,
+    zeros_beside,
+)
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import take
 from retrograd.ops.register import public
 from retrograd.ops.shape.split import PlacePart
-from retrograd.ops.tensor.data import number_for
+from retrograd.ops.tensor.data import check_fits, number_for
 from retrograd.values import Array, Number, Shape
 
 MASK: Final = {"mask": "constant:0"}  # what shows the mask of an op
 
 
 def _common_shape(x: Array, mask: Array) -> Shape:
-    return x.shape if x.shape == mask.shape else np.broadcast_shapes(x.shape, mask.shape)
+    return x.shape if x.shape == mask.shape else joint_shape(x.shape, mask.shape)
 
 
 class MaskedFill(Unary):
     """x with a number where a mask holds"""
 
     params: ClassVar[tuple[str, ...]] = ("mask", "value")
-    array_params = ("value",)
+    array_params: ClassVar[tuple[str, ...]] = ("value",)
     in_rows: ClassVar[bool] = True
     shown: ClassVar[dict[str, str]] = MASK
 
@@ -197,7 +207,7 @@ def _mask(x: Tensor, mask: Any, function: str, complaint: str) -> SavedConstant:
         )
     try:
         if m.shape != x.array.shape:
-            np.broadcast_shapes(m.shape, x.array.shape)
+            joint_shape(m.shape, x.array.shape)
     except ValueError:
         raise broadcast_error(m.shape, x.array.shape) from None
     return given.like(beside(m, x.array))
@@ -224,6 +234,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{value.array.ndim} dimension(s)."
         )
+    check_fits(value, x.array.dtype)
     found = apply_n(MaskedFillTensor(m), (x, value))
     return found
 
@@ -238,7 +249,9 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask). We cannot support this because "
             "for each batch this would return a differently shaped Tensor. Use where(mask, x, 0)."
         )
-    return deliver(apply1(MaskedSelect(m), x), out)
+    return deliver_exact(
+        apply1(MaskedSelect(m), x), out, "masked_select(): self and result must have the same scalar type"
+    )
 
 
 @public("masked_scatter", "Tensor.masked_scatter_", method=True)
@@ -262,7 +275,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if not xp.dynamic_shapes and src.array.size:
         # Samples may need more or fewer elements: each place looks up the one that it would get.
         order = xp.maximum(where.reshape(-1).cumsum() - 1, 0).reshape(where.shape)
-        found: Tensor = Where().on(where, take(src, Tensor(order)), x)
+        found: Tensor = Where().on(where, take(src, Tensor(order, share=True)), x)
         return found
     found = apply_n(MaskedScatter(m), (x, src))
     return found
@@ -288,12 +301,39 @@ def nonzero(
             [2]])
     """
     a = require_tensor("nonzero", "input", 1, input).array
+    if not isinstance(as_tuple, (bool, np.bool_)):
+        raise TypeError(f"nonzero(): argument 'as_tuple' must be bool, not {type_name(as_tuple)}")
     xp = backend_of(a)
-    found = xp.nonzero(a if a.ndim else a.reshape(1))
+    line = a if a.ndim else a.reshape(1)
     if as_tuple:
-        return tuple([tensor_of(xp.ascontiguousarray(i)) for i in found])
-    rows = xp.stack(found, 1) if a.ndim else xp.zeros((len(found[0]), 0), np.int64)
-    return deliver(tensor_of(rows), out)
+        return tuple([tensor_of(xp.ascontiguousarray(i)) for i in xp.nonzero(line)])
+    rows = _nonzero_rows(xp, line)
+    return deliver_exact(
+        tensor_of(rows if a.ndim else xp.zeros((len(rows), 0), np.int64)),
+        out,
+        "nonzero: Expected out tensor to have scalar type {wanted} but got scalar type{given}",
+    )
+
+
+def _nonzero_rows(xp: Backend, a: Array) -> Array:
+    """The indices of the elements that are not zero, as rows; those of a large array are found part by part."""
+    if a.ndim == 1 and a.size <= LIMIT:
+        found: Array = xp.nonzero(a)[0].reshape(-1, 1)
+        return found
+    if not xp.is_plain or a.size <= LIMIT:
+        return xp.stack(xp.nonzero(a), 1)
+    rows = xp.empty((int(xp.count_nonzero(a)), a.ndim), np.int64)
+    step = max(1, LIMIT * len(a) // a.size)
+    filled = 0
+    for start in range(0, len(a), step):
+        look()
+        places = xp.nonzero(a[start : start + step])
+        part = rows[filled : filled + len(places[0])]
+        for i, along in enumerate(places):
+            part[:, i] = along
+        part[:, 0] += start
+        filled += len(part)
+    return rows
 
 
 @public("argwhere", method=True)

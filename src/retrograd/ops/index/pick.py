@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend
-from retrograd.core.op import Linear
+from retrograd.core.families import Linear
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.values import Array, Shape
 
@@ -26,7 +26,7 @@ class LinearAtPlaces(Linear):
 class Picked(LinearAtPlaces):
     """the elements of x at given places along an axis"""
 
-    params = ("places", "axis")
+    params: ClassVar[tuple[str, ...]] = ("places", "axis")
 
     def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
@@ -39,7 +39,7 @@ class Picked(LinearAtPlaces):
 class PickedAdjoint(LinearAtPlaces):
     """zeros with the elements of x at given places along an axis, no place twice"""
 
-    params = ("places", "axis", "size")
+    params: ClassVar[tuple[str, ...]] = ("places", "axis", "size")
 
     def __init__(self, places: Any, axis: int, size: Shape) -> None:
         super().__init__(places, axis)

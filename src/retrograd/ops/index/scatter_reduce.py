@@ -13,12 +13,21 @@ from retrograd.backends.casts import maker_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import positions
 from retrograd.core.apply import apply_n
-from retrograd.core.op import OUT, Linear, Variadic, X, added, conjugate, scaled
+from retrograd.core.families import Linear, added, conjugate, scaled
+from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.places import warn
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, unsupported_dtype
-from retrograd.ops.common import as_value, beside, deliver, plain, require_tensor, require_word, wrap_dim
+from retrograd.ops.common import (
+    as_value,
+    beside,
+    deliver_exact,
+    plain,
+    require_tensor,
+    require_word,
+    wrap_dim,
+)
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import (
     Gather,
@@ -292,17 +301,23 @@ def scatter_reduce(
         require_tensor("scatter_reduce", "input", 1, input),
         require_tensor("scatter_reduce", "src", 4, src),
     )
-    if require_word("scatter_reduce", "reduce", reduce, 5) not in UFUNCS:
+    word = require_word("scatter_reduce", "reduce", reduce, 5)
+    wrap_dim(dim, x.array.ndim)
+    if word not in UFUNCS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     d, i = _along("scatter", x, dim, index, source.array, "self")
     check_dtypes("scatter(): Expected self.dtype to be equal to src.dtype", x, source)
     _check_kind("scatter_gather_tensor_cpu_reduce", reduce, x.array.dtype)
-    return deliver(apply_n(ScatterReduce(d, i, reduce, bool(include_self)), (x, lined_up(source, i))), out)
+    return deliver_exact(
+        apply_n(ScatterReduce(d, i, reduce, bool(include_self)), (x, lined_up(source, i))), out
+    )
 
 
 def scatter_combined(x: Tensor, dim: Any, index: Any, source: Any, reduce: Any) -> Any:
     """`scatter` with a reduction: what `scatter_reduce` has come to replace."""
-    if require_word("scatter", "reduce", reduce) not in ("add", "multiply"):
+    word = require_word("scatter", "reduce", reduce)
+    wrap_dim(dim, x.array.ndim)
+    if word not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     if isinstance(source, Tensor):
         warn(
@@ -313,7 +328,9 @@ def scatter_combined(x: Tensor, dim: Any, index: Any, source: Any, reduce: Any) 
     else:
         number = number_for(source, x.array.dtype)
         shape = require_tensor("scatter", "index", 3, index).array.shape
-        source = Tensor(beside(maker_of(x.array.dtype).full(shape, number, x.array.dtype), x.array))
+        source = Tensor(
+            beside(maker_of(x.array.dtype).full(shape, number, x.array.dtype), x.array), share=True
+        )
     return scatter_reduce(x, dim, index, source, "sum" if reduce == "add" else "prod")
 
 
@@ -352,7 +369,7 @@ def index_reduce(
     d = wrap_dim(dim, x.array.ndim)
     _check_rows(x.array, rows.array, d, at.array)
     where = at.like(at.array.reshape(-1).astype(np.int64, copy=False))
-    return deliver(apply_n(IndexReduce(d, where, reduce, bool(include_self)), (x, rows)), out)
+    return deliver_exact(apply_n(IndexReduce(d, where, reduce, bool(include_self)), (x, rows)), out)
 
 
 def _check_rows(a: Array, b: Array, d: int, i: Array) -> None:

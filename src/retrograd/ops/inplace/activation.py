@@ -1,18 +1,11 @@
-"""Activations in place: `rg.celu_(t)`, `nn.functional.elu_(t)`."""
+"""Activations in place: `rg.celu_(t)`, `nn.functional.leaky_relu_(t)`."""
 
 from __future__ import annotations
 
 from retrograd.core.tensor import Tensor
-from retrograd.ops.nn.activation import celu, dropout, elu, hardtanh, leaky_relu, selu
+from retrograd.ops.nn.activation import celu, dropout, leaky_relu, selu
 from retrograd.ops.nn.activation import threshold as replace_below
 from retrograd.ops.register import public
-
-
-@public("nn.functional.elu_")
-def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`elu`, in place."""
-    found: Tensor = elu(input, alpha, inplace=True)
-    return found
 
 
 @public("selu_", "nn.functional.selu_")
@@ -33,13 +26,6 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """`leaky_relu`, in place."""
     found: Tensor = leaky_relu(input, negative_slope, inplace=True)
-    return found
-
-
-@public("nn.functional.hardtanh_")
-def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """`hardtanh`, in place."""
-    found: Tensor = hardtanh(input, min_val, max_val, inplace=True)
     return found
 
 

@@ -10,9 +10,9 @@ from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, int64
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.apply import apply1
+from retrograd.core.families import Linear
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import FORWARD, current
-from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError
 from retrograd.ops.common import require_tensor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.casts import cast
@@ -33,8 +33,8 @@ from retrograd.values import Array, Number
 class ReplacedByBoth(Variadic):
     """Given values in place of x, which come of x and y; neither gets a gradient but zeros."""
 
-    params = ("values",)
-    array_params = ("values",)
+    params: ClassVar[tuple[str, ...]] = ("values",)
+    array_params: ClassVar[tuple[str, ...]] = ("values",)
 
     def __init__(self, values: Array) -> None:
         self.values = values

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, common_backend, device_of
 from retrograd.backends.casts import cast
 from retrograd.backends.layout import copied_like, is_dense, lies_like
+from retrograd.backends.native import copy_over
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable
@@ -18,7 +19,7 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import ShapeError, broadcast_error, operand_error, sizes
-from retrograd.ops.common import memory_order, number_from, require_tensor, zero_like
+from retrograd.ops.common import joint_shape, memory_order, number_from, require_tensor, zero_like
 from retrograd.ops.inplace.write import Independent, write
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import Clone, to
@@ -36,7 +37,7 @@ class Zero(Independent):
 class Fill(Independent):
     """a number in place of x"""
 
-    params = ("number",)
+    params: ClassVar[tuple[str, ...]] = ("number",)
 
     def __init__(self, number: Any) -> None:
         self.number = number
@@ -115,7 +116,8 @@ def fill_(self: Tensor, value: Tensor | Number) -> Tensor:
 def _number_tensor(function: str, value: Tensor) -> Tensor:
     if value.array.ndim:
         raise ShapeError(
-            f"{function} only supports 0-dimension value tensor but got tensor with {value.array.ndim} dimensions."
+            f"{function.removesuffix('_')}_ only supports 0-dimension value tensor but got tensor with "
+            f"{value.array.ndim} dimensions."
         )
     return value
 
@@ -141,10 +143,10 @@ def copy_(self: Tensor, other: Tensor | Number, non_blocking: bool = False) -> T
             [1., 2.]])
     """
     check_writable(self, stretched=other is self)
-    if isinstance(other, (bool, int, float, complex, np.generic)):
-        other = Tensor(np.asarray(other))
     if not isinstance(other, Tensor):
-        raise operand_error("copy_", "other", 1, other)
+        if not isinstance(other, (bool, int, float, complex, np.generic)):
+            raise operand_error("copy_", "other", 1, other)
+        other = Tensor(np.asarray(other), share=True)
     if type(self.array) is not type(other.array) and device_of(self.array) != device_of(other.array):
         moved: Tensor = to(other, device_of(self.array))
         other = moved
@@ -154,6 +156,9 @@ def copy_(self: Tensor, other: Tensor | Number, non_blocking: bool = False) -> T
         warn("Casting complex values to real discards the imaginary part", UserWarning)
     if _recorded(self) or (other.requires_grad and current().grad_enabled):
         return write(self, apply_n(Copied(), (self, other)))
+    if copy_over(self.array, other.array):
+        self._bump_version()
+        return self
     token = hush(QUIET)
     try:
         values = other.array if self.array.dtype.kind in "bc" else other.array.real
@@ -164,6 +169,15 @@ def copy_(self: Tensor, other: Tensor | Number, non_blocking: bool = False) -> T
     return self
 
 
+@public("Tensor.module_load")
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What `load_state_dict` has this tensor of a module change places with; `other` is what the state dict has.
+
+    It is called after `torch.__future__.set_swap_module_params_on_conversion(True)`. The result is a new tensor.
+    """
+    return (other if assign else self.copy_(other)).detach()
+
+
 def clone_like(x: Tensor, other: Tensor) -> Tensor:
     """A copy of `x` that lies in memory as `other` of the same shape does: what a recorded first gradient is."""
     place = other.array
@@ -172,7 +186,7 @@ def clone_like(x: Tensor, other: Tensor) -> Tensor:
         return found
     if place.dtype != x.array.dtype:
         place = backend_of(place).empty_like(place, dtype=x.array.dtype)
-    found = apply_n(Copied(), (Tensor(place), x))
+    found = apply_n(Copied(), (Tensor(place, share=True), x))
     if not lies_like(found.array, place):
         found.array = copied_like(found.array, place)  # nobody has seen it yet
     return found
@@ -181,7 +195,7 @@ def clone_like(x: Tensor, other: Tensor) -> Tensor:
 def _check_fits(shape: Shape, target: Shape) -> None:
     """Raises unless a source of this shape broadcasts to the shape of the target."""
     try:
-        whole = np.broadcast_shapes(target, shape)
+        whole = joint_shape(target, shape)
     except ValueError:
         raise broadcast_error(target, shape) from None
     if whole != target:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from retrograd.core.apply import apply1
+from retrograd.core.families import Linear
 from retrograd.core.inplace import check_writable
-from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import ShapeError
@@ -67,10 +67,10 @@ def move_in_place(x: Tensor, op: Linear) -> Tensor:
     """Gives `x` the shape and the history of the op's result; the memory stays."""
     check_writable(x, stretched=True)
     result: Tensor = apply1(op, x)
+    if result._tangent is not None:
+        result._tangent.move(x, result.array)
     x.array = result.array
     x._bump_version()
-    if result._tangent is not None:
-        result._tangent.level.give(x, result._tangent.value)
     if result._node is not None:
         # A retained gradient stays where it was asked for, as in PyTorch: `_move_to` would take it along.
         x._node, x.output_nr, x._requires = result._node, result.output_nr, True

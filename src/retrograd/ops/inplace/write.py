@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend
 from retrograd.backends.casts import cast
 from retrograd.core.apply import apply1
 from retrograd.core.autocast import autocasting, without_autocast
+from retrograd.core.families import Linear
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import current
-from retrograd.core.op import Linear
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import is_stretched
-from retrograd.errors import InferenceError, InplaceError
-from retrograd.ops.common import require_tensor, zero_like
+from retrograd.errors import DtypeError, InferenceError, InplaceError
+from retrograd.ops.common import c_name, require_tensor, zero_like
 from retrograd.values import Array
 
 
@@ -34,8 +34,8 @@ class Independent(Linear):
 class Replaced(Independent):
     """given values in place of x"""
 
-    params = ("values",)
-    array_params = ("values",)
+    params: ClassVar[tuple[str, ...]] = ("values",)
+    array_params: ClassVar[tuple[str, ...]] = ("values",)
 
     def __init__(self, values: Array) -> None:
         self.values = values
@@ -62,9 +62,11 @@ def _check_arguments(function: Callable[..., Any], x: Tensor, *args: Any, **kwar
 
 
 def compute_in_place(
-    name: str, function: Callable[..., Any], input: Any, /, *args: Any, **kwargs: Any
+    name: str, function: Callable[..., Any], input: Any = None, /, *args: Any, **kwargs: Any
 ) -> Tensor:
     """Writes what `function` gives for `input` into it; `name` is that of the in-place form, for messages."""
+    if input is None:
+        input = kwargs.pop("input", None)  # it may come by name
     x = require_tensor(name, "input", 1, input)
     on_expanded = name in ON_EXPANDED
     try:
@@ -80,4 +82,12 @@ def compute_in_place(
         )
     if autocasting():  # PyTorch's lists have no in-place forms
         return write(x, without_autocast(function, x, *args, **kwargs))
-    return write(x, function(x, *args, **kwargs))
+    if kwargs or len(args) > 1:
+        found = function(x, *args, **kwargs)
+        if kwargs.get("dtype") is not None and found.dtype != x.dtype:
+            raise DtypeError(
+                f"Bad in-place call: input tensor dtype {c_name(x.array)} and output tensor dtype "
+                f"{c_name(found.array)} should match"
+            )
+        return write(x, found)
+    return write(x, function(x, args[0]) if args else function(x))

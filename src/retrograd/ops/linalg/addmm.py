@@ -7,16 +7,23 @@ from typing import Any, ClassVar
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types, result_type
 from retrograd.core.apply import apply1, apply_n
-from retrograd.core.autocast import autocasting, lowered
-from retrograd.core.op import Variadic, X, added, conjugate, scaled
+from retrograd.core.autocast import autocasting, autocasting_on_gpu, lowered
+from retrograd.core.families import added, conjugate, scaled
+from retrograd.core.op import Variadic, X
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, sizes
-from retrograd.ops.common import deliver, number_from, old_order, require_tensor
+from retrograd.errors import DtypeError, ShapeError, dimension_error, sizes
+from retrograd.ops.common import (
+    deliver_exact,
+    number_from,
+    old_order,
+    require_tensor,
+)
 from retrograd.ops.linalg.matmul import Bmm, Mm, Mv, Product, adjoint, conjugated, matmul_of
 from retrograd.ops.linalg.product_arguments import check_bmm, check_mm, check_mv, element_count, tensor_pair
 from retrograd.ops.register import public
 from retrograd.ops.shape.transpose import t
 from retrograd.ops.tensor.convert import ToCopy
+from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Number, Shape
 
 # -- ops -----------------------------------------------------------------------------------------------------------
@@ -104,7 +111,7 @@ class Addmm(AddProduct):
         return Mm()
 
     def forward(self, xp: Backend, xs: Any) -> Any:
-        x, y, z = xs
+        x, y, z = xs[0], xs[1], xs[2]
         if self.alpha != 1 or self.beta != 1:
             return self.computed(xp, x, y, z)
         self.inner.note(xp, y, z)
@@ -156,14 +163,28 @@ def _add_product(function: str, op: AddProduct, base: Any, x: Any, y: Any, shape
             f"self and mat2 must have the same dtype, but got {SCALAR_NAMES[a.dtype]} and {SCALAR_NAMES[y.array.dtype]}"
         )
     _check_expands(a.shape, shape)
-    op.beta, op.alpha = number_from(function, "beta", 4, op.beta), number_from(function, "alpha", 5, op.alpha)
+    if type(op.beta) is not int or type(op.alpha) is not int:
+        op.beta = number_from(function, "beta", 4, op.beta)
+        op.alpha = number_from(function, "alpha", 5, op.alpha)
     if x.array.dtype.kind in "iu":
         op.beta, op.alpha = int(op.beta), int(op.alpha)
-    return deliver(apply_n(op, (base, x, y)), out)
+    if op.beta != 1 or op.alpha != 1:
+        for number in (op.beta, op.alpha):
+            number_for(number, x.array.dtype)  # complains about one that does not fit
+    return deliver_exact(apply_n(op, (base, x, y)), out)
+
+
+def _check_dimensions(x: Tensor, y: Tensor) -> None:
+    """Raises unless two batches have the dimensions that the shape of their product is made of."""
+    for v, dim in ((x, 1), (y, 2)):
+        if v.array.ndim <= dim:
+            raise dimension_error(dim, v.array.ndim)
 
 
 def _check_expands(shape: Shape, target: Shape) -> None:
     """Raises unless a tensor of this shape broadcasts to the shape of the product."""
+    if len(shape) == 1 and shape[0] == target[-1]:
+        return  # a bias
     if len(shape) > len(target):
         raise ShapeError(
             f"expand({sizes(shape)}, size={sizes(target)}): the number of sizes provided ({len(target)}) must be "
@@ -197,8 +218,13 @@ def addmm(
     x, y = tensor_pair("addmm", mat1, mat2, "mat2")
     if x.array.ndim != 2:
         raise ShapeError(f"mat1 must be a matrix, got {x.array.ndim}-D tensor")
-    check_mm(x, y)
-    return _add_product("addmm", Addmm(beta, alpha), input, x, y, (x.array.shape[0], y.array.shape[1]), out)
+    return _addmm(Addmm(beta, alpha), input, x, y, out)
+
+
+def _addmm(op: Addmm, input: Any, x: Tensor, y: Tensor, out: Any) -> Tensor:
+    """`addmm`, of two tensors of which the first is a matrix."""
+    op.inner.layout = check_mm(x, y)
+    return _add_product("addmm", op, input, x, y, (x.array.shape[0], y.array.shape[1]), out)
 
 
 @public("addmv", "addmv_", method=True)
@@ -215,6 +241,8 @@ def addmv(
     if old:
         tensors, numbers = old_order("addmv", (input, mat, vec, *old), ("beta", "alpha"))
         return addmv(*tensors, **numbers, out=out)
+    if autocasting_on_gpu(mat):
+        return lowered(addmv, input, mat, vec, beta=beta, alpha=alpha, out=out)
     x, y = tensor_pair("addmv", mat, vec, "vec")
     a = require_tensor("addmv", "input", 1, input).array
     check_mv(x, y, a.shape[0] if a.ndim else 1)
@@ -235,11 +263,12 @@ def addr(
     if old:
         tensors, numbers = old_order("addr", (input, vec1, vec2, *old), ("beta", "alpha"))
         return addr(*tensors, **numbers, out=out)
+    if autocasting_on_gpu(vec1):
+        return lowered(addr, input, vec1, vec2, beta=beta, alpha=alpha, out=out)
     x, y = tensor_pair("addr", vec1, vec2, "vec2")
-    if x.array.ndim != 1 or y.array.ndim != 1:
-        raise ShapeError(
-            f"addr: Expected 1-D arguments vec1 and vec2, but got {x.array.ndim}-D and {y.array.ndim}-D"
-        )
+    for name, v in (("vec1", x), ("vec2", y)):
+        if v.array.ndim != 1:
+            raise ShapeError(f"addr: Expected 1-D argument {name}, but got {v.array.ndim}-D")
     a = require_tensor("addr", "input", 1, input)
     if not a.array.dtype == x.array.dtype == y.array.dtype:  # of all sums with products, this one promotes
         dtype = promote_types(result_type(a, x), result_type(x, y))
@@ -269,6 +298,7 @@ def baddbmm(
         tensors, numbers = old_order("baddbmm", (input, batch1, batch2, *old), ("beta", "alpha"))
         return baddbmm(*tensors, **numbers, out=out)
     x, y = tensor_pair("baddbmm", batch1, batch2, "batch2")
+    _check_dimensions(x, y)
     check_bmm(x, y)
     shape = (*x.array.shape[:2], y.array.shape[2])
     return _add_product("baddbmm", Baddbmm(beta, alpha), input, x, y, shape, out)
@@ -291,6 +321,11 @@ def addbmm(
         tensors, numbers = old_order("addbmm", (input, batch1, batch2, *old), ("beta", "alpha"))
         return addbmm(*tensors, **numbers, out=out)
     x, y = tensor_pair("addbmm", batch1, batch2, "batch2")
+    _check_dimensions(x, y)
+    if x.array.ndim == y.array.ndim == 3 and len(x.array) != len(y.array):
+        raise ShapeError(
+            f"batch1 and batch2 must have same number of batches, got {len(x.array)} and {len(y.array)}"
+        )
     check_bmm(x, y)
     return _add_product("addbmm", Addbmm(beta, alpha), input, x, y, (x.array.shape[1], y.array.shape[2]), out)
 
@@ -312,7 +347,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         found: Tensor = matmul_of(x, turned)
         return found
     if x.array.ndim == 2 and w.array.ndim == 2:
-        return addmm(bias, x, turned)
+        return _addmm(Addmm(1, 1), bias, x, turned, None)
     if w.array.ndim != 2 or x.array.ndim == 0 or not x.array.flags.c_contiguous:
         found = matmul_of(x, turned) + bias
         return found

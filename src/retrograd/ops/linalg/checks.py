@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
-
 from retrograd.backends.base import Backend, as_array, backend_of, whole
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, LinAlgError, ShapeError, broadcast_error, unsupported_dtype
-from retrograd.ops.common import as_value, deliver, plain, require_tensor
+from retrograd.ops.common import (
+    as_value,
+    deliver_exact,
+    joint_shape,
+    outputs,
+    plain,
+    require_tensor,
+)
 from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.shape.diagonals import DiagEmbed, Diagonal
 from retrograd.values import Array, Shape
@@ -81,7 +86,7 @@ def check_system(function: str, a: Tensor, shape: Shape, left: bool) -> None:
 def check_batches(a: Shape, b: Shape) -> None:
     """Refuses batches that do not broadcast."""
     try:
-        np.broadcast_shapes(a[:-2], b[:-2])
+        joint_shape(a[:-2], b[:-2])
     except ValueError:
         raise broadcast_error(b[:-2], a[:-2]) from None
 
@@ -129,7 +134,7 @@ def deprecation(message: str) -> None:
 def delivered(kind: Callable[..., R], results: Sequence[Any], out: Sequence[Any] | None) -> R:
     """Several results under their names, written into the tensors in `out` if they were given."""
     if out is not None:
-        results = [deliver(r, o) for r, o in zip(results, out, strict=True)]
+        results = [deliver_exact(r, o) for r, o in zip(results, outputs(out, len(results)), strict=True)]
     return kind(*results)
 
 

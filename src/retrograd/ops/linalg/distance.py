@@ -11,8 +11,9 @@ import numpy as np
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply2
-from retrograd.core.autocast import autocasting, in_float32
-from retrograd.core.op import OUT, Binary, Unary, X, Y, added
+from retrograd.core.autocast import autocasting, autocasting_on_gpu, in_float32
+from retrograd.core.families import added
+from retrograd.core.op import OUT, Binary, Unary, X, Y
 from retrograd.core.tensor import Tensor
 from retrograd.errors import (
     DimensionError,
@@ -24,15 +25,17 @@ from retrograd.errors import (
 )
 from retrograd.ops.common import (
     as_value,
-    deliver,
+    deliver_exact,
     int_from,
+    joint_shape,
     number_from,
     plain,
+    real_from,
     require_tensor,
     wrap_dim,
     zero_like,
 )
-from retrograd.ops.elementwise.arithmetic import add, div, mul, sub
+from retrograd.ops.elementwise.arithmetic import add, div, mul, refuse_bools, sub
 from retrograd.ops.elementwise.choose import Where, clamp_min
 from retrograd.ops.elementwise.sign import Sgn
 from retrograd.ops.index.gather import Put, Take
@@ -218,6 +221,7 @@ NEARLY = 1e-7  # added to a norm before dividing by it, as PyTorch does
 class Renorm(Unary):
     """x, whose slices along a dimension are shortened where their norm is larger than `maxnorm`"""
 
+    widened: ClassVar[bool] = True
     in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("p", "dim", "maxnorm")
     shown: ClassVar[dict[str, str]] = {"p": "p", "dim": "dim", "maxnorm": "maxnorm"}
@@ -240,7 +244,9 @@ class Renorm(Unary):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         size = self.norm(x).forward(xp, x)
-        return (x * xp.where(size > self.maxnorm, self.maxnorm / (size + NEARLY), 1)).astype(x.dtype)
+        return (x * xp.where(size > self.maxnorm, self.maxnorm / (size + NEARLY), 1)).astype(
+            x.dtype, copy=False
+        )
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         norm = self.norm(x)
@@ -267,19 +273,24 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     >>> rg.dist(rg.tensor([0.0, 3.0]), rg.tensor([4.0, 0.0]))
     tensor(5.)
     """
+    if autocasting_on_gpu(input):
+        return in_float32(dist, input, other, p)
     x, y = require_tensor("dist", "input", 1, input), require_tensor("dist", "other", 2, other)
-    order = _power("dist", p, 3)
+    refuse_bools(x, y)
     dtype = promote_types(x.array.dtype, y.array.dtype)
     _check_norm(dtype)
+    order = _power("dist", p, 3)
     shape = _together(x.array.shape, y.array.shape)
     if order < 0 or order == math.inf:
-        check_identity(order, None, Tensor(np.empty(shape)))
+        check_identity(order, None, Tensor(np.empty(shape), share=True))
     found: Tensor = apply2(Dist(order), x, y)
     return found
 
 
 def _power(function: str, p: Any, position: int) -> float:
-    if isinstance(p, complex) or not isinstance(p, (int, float, np.number, Tensor)):
+    if isinstance(p, complex):
+        raise DtypeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
+    if not isinstance(p, (int, float, np.number, Tensor)):
         raise TypeError(
             f"{function}(): argument 'p' (position {position}) must be Number, not {type_name(p)}"
         )
@@ -296,7 +307,7 @@ def _check_norm(dtype: Any) -> None:
 def _together(a: Shape, b: Shape) -> Shape:
     """The shape that two shapes broadcast to."""
     try:
-        return np.broadcast_shapes(a, b)
+        return joint_shape(a, b)
     except ValueError:
         raise broadcast_error(a, b) from None
 
@@ -326,7 +337,7 @@ def cdist(
     """
     if autocasting():
         return in_float32(cdist, x1, x2, p, compute_mode)
-    if compute_mode not in MODES:
+    if compute_mode not in tuple(MODES):
         raise ValueError(
             f"{compute_mode} is not a valid value for compute_mode: it is one of {', '.join(MODES)}"
         )
@@ -374,6 +385,8 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     >>> rg.pdist(rg.tensor([[0.0], [1.0], [4.0]]))
     tensor([1., 4., 3.])
     """
+    if autocasting_on_gpu(input):
+        return in_float32(pdist, input, p)
     x = require_tensor("pdist", "input", 1, input)
     a, power = x.array, float(_power("pdist", p, 2))
     if a.ndim != 2:
@@ -417,7 +430,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | N
         )
     if p == math.inf:
         check_identity(p, tuple([i for i in range(ndim) if i != d]), x)
-    return deliver(apply1(Renorm(p, d, maxnorm), x), out)
+    return deliver_exact(apply1(Renorm(p, d, maxnorm), x), out)
 
 
 @public("cosine_similarity", "nn.functional.cosine_similarity")
@@ -436,6 +449,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
             f"expected common dtype to be floating point, yet common dtype is {SCALAR_NAMES[dtype]}"
         )
     shape = _together(x.array.shape, y.array.shape)
+    eps = float(real_from("cosine_similarity", "eps", 4, eps))
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps}")
     directions = []
     for v in (x, y):
         v = convert(v, dtype)
@@ -460,7 +476,7 @@ def pairwise_distance(
     """
     x = require_tensor("pairwise_distance", "x1", 1, x1)
     y = require_tensor("pairwise_distance", "x2", 2, x2)
-    offset = add(sub(x, y), float(number_from("pairwise_distance", "eps", 4, eps)))
+    offset = add(sub(x, y), float(real_from("pairwise_distance", "eps", 4, eps)))
     axis: Axis = (offset.array.ndim - 1,) if offset.array.ndim else None
     return _norm(Norm(_power("pairwise_distance", p, 3), axis, bool(keepdim)), offset)
 
@@ -474,7 +490,7 @@ def _norm(op: Norm, x: Tensor) -> Tensor:
     return found
 
 
-@public("norm", method=True)
+@public("norm")
 def norm(
     input: Tensor, p: str | float | None = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,
     out: Tensor | None = None, dtype: DType | None = None, **numpy: Any
@@ -486,6 +502,12 @@ def norm(
     >>> rg.norm(rg.tensor([3.0, 4.0])), rg.norm(rg.tensor([3.0, 4.0]), p=1)
     (tensor(5.), tensor(7.))
     """
+    return _p_norm(input, p, dim, keepdim, out, dtype, numpy)
+
+
+def _p_norm(
+    input: Tensor, p: Any, dim: Any, keepdim: Any, out: Tensor | None, dtype: Any, numpy: dict[str, Any]
+) -> Tensor:
     dims, keepdim = dims_given("norm", dim, keepdim, numpy)
     if p == "nuc":
         return matrix_norm(input, "nuc", (-2, -1) if dims is None else dims, keepdim, dtype=dtype, out=out)
@@ -496,6 +518,15 @@ def norm(
     order: Any = 2 if p is None or p == "fro" else p
     found: Tensor = vector_norm(input, order, dims, keepdim, dtype=dtype, out=out)
     return found
+
+
+@public("Tensor.norm")
+def norm_method(
+    input: Tensor, p: str | float | None = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,
+    dtype: DType | None = None, **numpy: Any
+) -> Tensor:  # fmt: skip
+    """The p-norm of all elements, or of the vectors along `dim`: see `norm`."""
+    return _p_norm(input, p, dim, keepdim, None, dtype, numpy)
 
 
 @public("nn.functional.normalize")

@@ -16,11 +16,18 @@ import numpy as np
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
-from retrograd.core.autocast import autocasting, in_float32
+from retrograd.core.autocast import autocasting_on_cpu, in_float32
 from retrograd.core.op import OUT, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, GradientError, LinAlgError, ShapeError
-from retrograd.ops.common import deliver, plain, require_word, zeros_beside
+from retrograd.ops.common import (
+    deliver_castable,
+    deliver_exact,
+    outputs,
+    plain,
+    require_word,
+    zeros_beside,
+)
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.linalg.checks import (
     check_floating,
@@ -239,7 +246,7 @@ def eigh(input: Tensor, UPLO: str = "L", *, out: Sequence[Tensor] | None = None)
     >>> rg.linalg.eigh(rg.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
     tensor([1., 3.])
     """
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(eigh, input, UPLO, out=out)
     return delivered(linalg_eigh, _eigh("linalg.eigh", input, UPLO), out)
 
@@ -257,9 +264,9 @@ def _eigh(called: str, A: Any, UPLO: Any) -> Any:
 @public("linalg.eigvalsh")
 def eigvalsh(input: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues, in increasing order, of symmetric or Hermitian matrices."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(eigvalsh, input, UPLO, out=out)
-    return deliver(_eigh("linalg.eigvalsh", input, UPLO)[0], out)
+    return deliver_exact(_eigh("linalg.eigvalsh", input, UPLO)[0], out)
 
 
 @public("linalg.eig")
@@ -270,9 +277,16 @@ def eig(input: Tensor, *, out: Sequence[Tensor] | None = None) -> linalg_eig:
     >>> rg.linalg.eig(rg.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues
     tensor([0.+1.j, 0.-1.j])
     """
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(eig, input, out=out)
-    return delivered(linalg_eig, _eig("linalg.eig", input), out)
+    found = _eig("linalg.eig", input)
+    if out is None:
+        return linalg_eig(*found)
+    values, vectors = outputs(out, 2)
+    return linalg_eig(
+        deliver_castable("torch.linalg.eig", found[0], values, "eigenvalues"),
+        deliver_castable("torch.linalg.eig", found[1], vectors, "eigenvectors"),
+    )
 
 
 def _eig(function: str, A: Any) -> Any:
@@ -289,9 +303,9 @@ def _eig(function: str, A: Any) -> Any:
 @public("linalg.eigvals")
 def eigvals(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues of square matrices, complex and in no particular order."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(eigvals, input, out=out)
-    return deliver(_eig("linalg.eigvals", input)[0], out)
+    return deliver_castable("torch.linalg.eigvals", _eig("linalg.eigvals", input)[0], out, "eigenvalues")
 
 
 def _svd(function: str, A: Any, full: Any, driver: Any) -> Any:
@@ -319,7 +333,7 @@ def linalg_svd_of(
     >>> rg.linalg.svd(rg.tensor([[0.0, 2.0], [3.0, 0.0]])).S
     tensor([3., 2.])
     """
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(linalg_svd_of, A, full_matrices, driver=driver, out=out)
     return delivered(linalg_svd, _svd("linalg.svd", A, full_matrices, driver), out)
 
@@ -327,9 +341,9 @@ def linalg_svd_of(
 @public("linalg.svdvals")
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
     """The singular values in decreasing order."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(svdvals, A, driver=driver, out=out)
-    return deliver(_svd("linalg.svdvals", A, False, driver)[1], out)
+    return deliver_exact(_svd("linalg.svdvals", A, False, driver)[1], out)
 
 
 @public("svd", method=True)
@@ -342,7 +356,7 @@ def svd(
         some: False makes U and V square.
         compute_uv: False gives zeros for U and V.
     """
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(svd, input, some, compute_uv, out=out)
     x = matrix_argument("svd", input, "input")
     if x.array.ndim < 2:

@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Final, TypeAlias
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES, int64, promote_types
 from retrograd.core.apply import apply_n
-from retrograd.core.autocast import autocasting, lowered
-from retrograd.core.op import Variadic, X, added
+from retrograd.core.autocast import autocasting, autocasting_on_gpu, lowered
+from retrograd.core.families import added
+from retrograd.core.op import Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, type_name, unsupported_dtype
 from retrograd.ops.register import public
@@ -79,7 +80,7 @@ def contract(xp: Backend, terms: Sequence[Term], arrays: Sequence[Array], output
         b, tb = left.pop(j), left_terms.pop(j)
         a, ta = left.pop(i), left_terms.pop(i)
         keep = tuple(sorted(set(output).union(*left_terms))) if left else output
-        term, array = _pair(xp, pairing(ta, tb, keep), a, b)
+        term, array = _product_of_pair(xp, pairing_of(ta, tb, keep), a, b)
         left.insert(i, array)
         left_terms.insert(i, term)
     if left_terms[0] == output:
@@ -154,7 +155,7 @@ MANY: Final = (
 _pairings: Final[dict[tuple[Term, Term, Term], Pairing]] = {}
 
 
-def pairing(ta: Term, tb: Term, keep: Term) -> Pairing:
+def pairing_of(ta: Term, tb: Term, keep: Term) -> Pairing:
     """The pairing of two terms, where the labels in `keep` are needed later."""
     key = (ta, tb, keep)
     found = _pairings.get(key)
@@ -165,7 +166,7 @@ def pairing(ta: Term, tb: Term, keep: Term) -> Pairing:
     return found
 
 
-def _pair(xp: Backend, how: Pairing, a: Array, b: Array) -> tuple[Term, Array]:
+def _product_of_pair(xp: Backend, how: Pairing, a: Array, b: Array) -> tuple[Term, Array]:
     """One product, of matrices or of batches of them."""
     if how.summed_a:
         a = a.sum(axis=how.summed_a, dtype=a.dtype)
@@ -217,7 +218,7 @@ def einsum(*args: str | Tensor | Sequence[Any]) -> Tensor:
         terms[i], xs[i] = _cleaned(terms[i], x, sizes, equation.repeats)
     if len(xs) == 1:
         return _single(terms[0], xs[0], output)
-    if autocasting() and _has_products(terms, output):
+    if autocasting() and (_has_products(terms, output) or autocasting_on_gpu(xs[0])):
         xs = lowered(list, xs)
     xs = _one_dtype(xs, terms, output)
     if xs[0].array.dtype.kind in "iub" and _has_sums(terms, output):
@@ -346,7 +347,9 @@ def _from_text(text: str, start: int, what: str) -> Group:
             if None in group:
                 raise RuntimeError(f"einsum(): found '.' for {what} for which an ellipsis was already found")
             if text[i : i + 3] != "...":
-                raise RuntimeError(f"einsum(): found '.' for {what} that is not part of any ellipsis")
+                raise RuntimeError(
+                    f"einsum(): found '.' for {what.removeprefix('the ')} that is not part of any ellipsis (...)"
+                )
             group.append(None)
             i += 2
         elif letter.isascii() and letter.isalpha():

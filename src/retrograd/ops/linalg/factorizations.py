@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
-from retrograd.core.autocast import autocasting, in_float32
+from retrograd.core.autocast import autocasting_on_cpu, in_float32
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError
-from retrograd.ops.common import deliver, require_word
+from retrograd.ops.common import deliver, deliver_castable, deliver_exact, require_tensor, require_word
 from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import (
     NOT_POSITIVE,
@@ -94,7 +94,7 @@ class CholeskyInverse(Variadic):
 
     def forward(self, xp: Backend, xs: Any) -> Any:
         one = xp.broadcast_to(xp.eye(xs[0].shape[-1], dtype=xs[0].dtype), xs[0].shape)
-        return cholesky_solved(xp, one, xs[0], self.upper)
+        return cholesky_solution(xp, one, xs[0], self.upper)
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
         inner = -(outs[0] @ (gs[0] + adjoint(gs[0])) @ outs[0])
@@ -116,7 +116,7 @@ class CholeskySolve(Variadic):
         self.upper = upper
 
     def forward(self, xp: Backend, xs: Any) -> Any:
-        return cholesky_solved(xp, xs[0], xs[1], self.upper)
+        return cholesky_solution(xp, xs[0], xs[1], self.upper)
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
         gb = CholeskySolve(self.upper).on(gs[0], xs[1])
@@ -132,7 +132,7 @@ class CholeskySolve(Variadic):
         return CholeskySolve(self.upper).on(tb, xs[1])
 
 
-def cholesky_solved(xp: Backend, b: Array, factor: Array, upper: bool) -> Array:
+def cholesky_solution(xp: Backend, b: Array, factor: Array, upper: bool) -> Array:
     """X of L @ L^H @ X = B, for a lower or an upper factor."""
     turned = adjoint(factor)
     if upper:
@@ -222,11 +222,11 @@ def linalg_cholesky(input: Tensor, *, upper: bool = False, out: Tensor | None = 
     tensor([[2., 0.],
             [1., 2.]])
     """
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(linalg_cholesky, input, upper=upper, out=out)
     low, info = _cholesky("linalg.cholesky", input, upper)
     check_info("linalg.cholesky", info, NOT_POSITIVE)
-    return deliver(low, out)
+    return deliver_exact(low, out)
 
 
 def _cholesky(function: str, A: Any, upper: Any) -> Any:
@@ -242,7 +242,7 @@ def cholesky_ex(
     input: Tensor, *, upper: bool = False, check_errors: bool = False, out: Sequence[Tensor] | None = None
 ) -> linalg_cholesky_ex:
     """`cholesky` without an exception: `info` is the order of the first minor that is not positive, else 0."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(cholesky_ex, input, upper=upper, check_errors=check_errors, out=out)
     low, info = _cholesky("linalg.cholesky_ex", input, upper)
     if check_errors:
@@ -253,28 +253,30 @@ def cholesky_ex(
 @public("cholesky", method=True)
 def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """`linalg.cholesky` under its older name."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(cholesky, input, upper, out=out)
     deprecated("cholesky", "linalg.cholesky")
+    if require_tensor("cholesky", "input", 1, input).array.size == 0:
+        return deliver(input.clone(), out)
     x = matrix_argument("cholesky", input, "input")
     check_square("cholesky", x)
     check_kernel("cholesky_cpu", x)
     low, info = apply_n(Cholesky(bool(upper)), (x,))
     check_info("cholesky", info, NOT_POSITIVE)
-    return deliver(low, out)
+    return deliver_castable("cholesky", low, out)
 
 
 @public("cholesky_inverse", method=True)
 def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a matrix that is given by its Cholesky factor."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(cholesky_inverse, input, upper, out=out)
     x = matrix_argument("cholesky_inverse", input, "L")
     check_square("cholesky_inverse", x)
     check_kernel("cholesky_inverse_out_cpu", x)
     zero = x.array.diagonal(0, -2, -1) == 0
     check_info("cholesky_inverse", zero.any(-1) * (zero.argmax(-1) + 1) if zero.size else 0, SINGULAR)
-    return deliver(apply_n(CholeskyInverse(bool(upper)), (x,)), out)
+    return deliver_castable("cholesky_inverse", apply_n(CholeskyInverse(bool(upper)), (x,)), out)
 
 
 @public("cholesky_solve", method=True)
@@ -282,7 +284,7 @@ def cholesky_solve(
     input: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
     """X of `A @ X = input`, where A is given by its Cholesky factor `input2`."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(cholesky_solve, input, input2, upper, out=out)
     b, factor = (
         matrix_argument("cholesky_solve", input, "B"),
@@ -301,7 +303,7 @@ def cholesky_solve(
         )
     check_sizes("cholesky_solve", factor, b)
     check_kernel("cholesky_solve_cpu", b)
-    return deliver(apply_n(CholeskySolve(bool(upper)), (b, factor)), out)
+    return deliver_castable("cholesky_solve", apply_n(CholeskySolve(bool(upper)), (b, factor)), out)
 
 
 @public("linalg.qr")
@@ -316,7 +318,7 @@ def linalg_qr_of(A: Tensor, mode: str = "reduced", *, out: Sequence[Tensor] | No
     >>> q.shape, r.shape
     (torch.Size([3, 2]), torch.Size([2, 2]))
     """
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(linalg_qr_of, A, mode, out=out)
     x = matrix_argument("linalg.qr", A)
     require_word("linalg_qr", "mode", mode, 2)
@@ -333,7 +335,7 @@ def linalg_qr_of(A: Tensor, mode: str = "reduced", *, out: Sequence[Tensor] | No
 @public("qr", method=True)
 def qr(input: Tensor, some: bool = True, *, out: Sequence[Tensor] | None = None) -> qr_result:
     """`linalg.qr` under its older name; `some=False` gives a square Q."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(qr, input, some, out=out)
     deprecated("qr", "linalg.qr")
     return delivered(qr_result, linalg_qr_of(input, "reduced" if some else "complete"), out)

@@ -10,19 +10,26 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend, backend_of
+from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
-from retrograd.core.autocast import autocasting, in_float32
+from retrograd.core.autocast import autocasting_on_cpu, in_float32
 from retrograd.core.modes import current
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError
-from retrograd.ops.common import as_value, deliver, plain, zeros_beside
+from retrograd.errors import DimensionError, DtypeError, ShapeError
+from retrograd.ops.common import (
+    as_value,
+    deliver_castable,
+    deliver_exact,
+    outputs,
+    plain,
+    zeros_beside,
+)
 from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import (
     check_batches,
     check_kernel,
     check_same_dtype,
-    delivered,
     matrix_argument,
     plus,
 )
@@ -199,6 +206,10 @@ def _check_reflections(function: str, a: Tensor, tau: Tensor) -> None:
     m, n = a.array.shape[-2:]
     if m < n:
         raise ShapeError(f"{function}: input.shape[-2] must be greater than or equal to input.shape[-1]")
+    if tau.array.ndim == 0:
+        raise DimensionError(
+            "Dimension specified as -1 but tensor has no dimensions: tau is a vector, or several"
+        )
     if n < tau.array.shape[-1]:
         raise ShapeError(f"{function}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     if a.array.ndim - tau.array.ndim != 1:
@@ -213,7 +224,8 @@ def _check_reflections(function: str, a: Tensor, tau: Tensor) -> None:
         )
     if a.array.dtype != tau.array.dtype:
         raise DtypeError(
-            f"{function}: tau dtype {tau.array.dtype} does not match input dtype {a.array.dtype}"
+            f"{function}: tau dtype {SCALAR_NAMES[tau.array.dtype]} does not match input dtype "
+            f"{SCALAR_NAMES[a.array.dtype]}"
         )
 
 
@@ -227,19 +239,21 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None
     tensor([[0.6000],
             [0.8000]])
     """
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(householder_product, input, tau, out=out)
     a = matrix_argument("linalg.householder_product", input, "input")
     t = matrix_argument("linalg.householder_product", tau, "tau", 2)
     _check_reflections("torch.linalg.householder_product", a, t)
     check_kernel("orgqr_cpu", a)
-    return deliver(apply_n(LinalgHouseholderProduct(), (a, t)), out)
+    return deliver_castable(
+        "torch.linalg.householder_product", apply_n(LinalgHouseholderProduct(), (a, t)), out
+    )
 
 
 @public("orgqr", method=True)
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`linalg.householder_product` under LAPACK's name."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(orgqr, input, input2, out=out)
     matrix_argument("orgqr", input, "input")
     return householder_product(input, input2, out=out)
@@ -256,7 +270,7 @@ def ormqr(
         left: whether the orthogonal matrix is the left factor.
         transpose: take its adjoint instead.
     """
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(ormqr, input, input2, input3, left, transpose, out=out)
     a, t = matrix_argument("ormqr", input, "input"), matrix_argument("ormqr", input2, "tau", 2)
     c = matrix_argument("ormqr", input3, "other", 3)
@@ -265,6 +279,11 @@ def ormqr(
     for name, v in (("input", a), ("other", c)):
         if v.array.ndim < 2:
             raise ShapeError(f"torch.ormqr: {name} must have at least 2 dimensions.")
+    if t.array.ndim != a.array.ndim - 1:
+        raise ShapeError(
+            "torch.ormqr: Expected tau to have one dimension less than input, but got tau.ndim equal to "
+            f"{t.array.ndim} and input.ndim is equal to {a.array.ndim}"
+        )
     rows, side = a.array.shape[-2], -2 if left else -1
     if c.array.shape[side] < t.array.shape[-1]:
         raise ShapeError(f"torch.ormqr: other.shape[{side}] must be greater than or equal to tau.shape[-1]")
@@ -276,13 +295,18 @@ def ormqr(
         )
     check_batches(a.array.shape, c.array.shape)
     check_kernel("ormqr_cpu", a)
-    return deliver(apply_n(Ormqr(bool(left), bool(transpose)), (a, t, c)), out)
+    return deliver_exact(
+        apply_n(Ormqr(bool(left), bool(transpose)), (a, t, c)),
+        out,
+        "torch.ormqr: Expected input and result to have the same dtype, but input has dtype{wanted} and result has "
+        "dtype {given}",
+    )
 
 
 @public("geqrf", method=True)
 def geqrf(input: Tensor, *, out: Sequence[Tensor] | None = None) -> geqrf_result:
     """A QR factorization as LAPACK leaves it: R with the reflections below its diagonal, and their factors tau."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(geqrf, input, out=out)
     x = matrix_argument("geqrf", input, "input")
     if x.array.ndim < 2:
@@ -290,4 +314,9 @@ def geqrf(input: Tensor, *, out: Sequence[Tensor] | None = None) -> geqrf_result
     check_kernel("geqrf_cpu", x)
     if x.array.dtype.kind == "c" and x.requires_grad and current().grad_enabled:
         raise RuntimeError("geqrf does not support automatic differentiation for outputs with complex dtype.")
-    return delivered(geqrf_result, apply_n(Geqrf(), (x,)), out)
+    a, tau = apply_n(Geqrf(), (x,))
+    if out is None:
+        return geqrf_result(a, tau)
+    first, second = outputs(out, 2)
+    tau = deliver_castable("torch.geqrf", tau, second, "tau")
+    return geqrf_result(deliver_castable("torch.geqrf", a, first, "a"), tau)

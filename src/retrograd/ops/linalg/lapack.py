@@ -30,6 +30,12 @@ def as_batch(a: Array) -> Array:
 
 def lu_factor(xp: Backend, a: Array) -> tuple[Array, Array, Array]:
     """L and U in one matrix, the pivots from 1, and where the first zero on U's diagonal is (0: nowhere)."""
+    found: tuple[Array, Array, Array] = xp.by_kernel("lu", _factored, a)
+    return found
+
+
+def _factored(xp: Backend, a: Array) -> tuple[Array, Array, Array]:
+    """The same, column by column."""
     m, n = a.shape[-2:]
     steps = min(m, n)
     lu = as_batch(xp.array(a, copy=True, order="C"))
@@ -57,6 +63,12 @@ def _size(a: Array) -> Array:
 
 def permutation(xp: Backend, pivots: Array, rows: int, dtype: Any) -> Array:
     """The matrix P of A = P @ L @ U."""
+    found: Array = xp.by_kernel("permutation", _swapped, pivots, rows, dtype)
+    return found
+
+
+def _swapped(xp: Backend, pivots: Array, rows: int, dtype: Any) -> Array:
+    """The same, swap by swap."""
     shape = pivots.shape[:-1]
     swaps = pivots.reshape((math.prod(shape), pivots.shape[-1])) - 1
     batch = xp.arange(len(swaps))
@@ -75,6 +87,12 @@ def permutation(xp: Backend, pivots: Array, rows: int, dtype: Any) -> Array:
 
 def solve_triangle(xp: Backend, a: Array, b: Array, upper: bool, unit: bool) -> Array:
     """X of A @ X = B, where only one triangle of A is looked at; with `unit` not even its diagonal."""
+    found: Array = xp.by_kernel("solve_triangle", _solved, a, b, upper, unit)
+    return found
+
+
+def _solved(xp: Backend, a: Array, b: Array, upper: bool, unit: bool) -> Array:
+    """The same, by products with halves of the triangle."""
     shape = xp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     b = xp.broadcast_to(b, (*shape, *b.shape[-2:]))
     if upper:

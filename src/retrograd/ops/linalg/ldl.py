@@ -16,7 +16,7 @@ from retrograd.core.apply import apply_n
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, dimension_error, sizes
-from retrograd.ops.common import deliver
+from retrograd.ops.common import deliver_exact, joint_shape
 from retrograd.ops.linalg.checks import (
     check_batches,
     check_floating,
@@ -39,7 +39,7 @@ class Undifferentiated(Variadic):
     """An op that PyTorch has no derivative of."""
 
     node_name = "NotImplemented"
-    params = ("hermitian",)
+    params: ClassVar[tuple[str, ...]] = ("hermitian",)
     function = ""
 
     def __init__(self, hermitian: bool) -> None:
@@ -81,7 +81,7 @@ class LdlSolve(Undifferentiated):
 
     def forward(self, xp: Backend, xs: Any) -> Any:
         ld, pivots, b = (on_host(xp, x) for x in xs)
-        batch = np.broadcast_shapes(ld.shape[:-2], b.shape[:-2])
+        batch = joint_shape(ld.shape[:-2], b.shape[:-2])
         out = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])))
         many = np.broadcast_to(ld, (*batch, *ld.shape[-2:])), np.broadcast_to(pivots, (*batch, ld.shape[-1]))
         for i in np.ndindex(batch):
@@ -205,7 +205,7 @@ def solve(ld: Array, pivots: Array, b: Array, hermitian: bool) -> None:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def _factored(A: Any, hermitian: Any) -> Any:
+def _ldl_factor(A: Any, hermitian: Any) -> Any:
     x = matrix_argument("linalg.ldl_factor_ex", A)
     check_square("torch.linalg.ldl_factor_ex", x)
     check_floating("torch.linalg.ldl_factor_ex", x)
@@ -218,7 +218,7 @@ def ldl_factor_ex(
     input: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Sequence[Tensor] | None = None
 ) -> linalg_ldl_factor_ex:
     """`ldl_factor` without an exception: `info` says which block of D is zero, 0 for none."""
-    found = _factored(input, hermitian)
+    found = _ldl_factor(input, hermitian)
     if check_errors:
         check_info("torch.linalg.ldl_factor_ex", found[2], ZERO_BLOCK)
     return delivered(linalg_ldl_factor_ex, found, out)
@@ -238,7 +238,7 @@ def ldl_factor(
     Args:
         hermitian: for complex matrices, whether A is equal to its adjoint rather than to its transpose.
     """
-    found = _factored(input, hermitian)
+    found = _ldl_factor(input, hermitian)
     check_info("torch.linalg.ldl_factor", found[2], ZERO_BLOCK)
     return delivered(linalg_ldl_factor, found[:2], out)
 
@@ -254,14 +254,14 @@ def ldl_solve(
         matrix_argument("linalg.ldl_solve", pivots, "pivots", 2),
     )
     b = matrix_argument("linalg.ldl_solve", B, "B", 3)
-    check_square(function, ld, "LD")
+    check_square(function, ld)
     if b.array.ndim < 2:
         raise dimension_error(-2, b.array.ndim)
     _check_fits(function, ld, p, b)
     check_same_dtype(function, ld, b, "LD B")
     check_batches(ld.array.shape, b.array.shape)
     check_kernel("ldl_solve_cpu", ld)
-    return deliver(apply_n(LdlSolve(bool(hermitian) and ld.array.dtype.kind == "c"), (ld, p, b)), out)
+    return deliver_exact(apply_n(LdlSolve(bool(hermitian) and ld.array.dtype.kind == "c"), (ld, p, b)), out)
 
 
 def _check_fits(function: str, ld: Tensor, pivots: Tensor, b: Tensor) -> None:

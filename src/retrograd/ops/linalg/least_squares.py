@@ -11,11 +11,24 @@ from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply_n
-from retrograd.core.autocast import autocasting, in_float32
+from retrograd.core.autocast import autocasting_on_cpu, in_float32
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, LinAlgError, ShapeError, sizes
-from retrograd.ops.common import deliver, plain, require_word, tensor_of
+from retrograd.errors import (
+    DtypeError,
+    LinAlgError,
+    ShapeError,
+    broadcast_error,
+    sizes,
+)
+from retrograd.ops.common import (
+    deliver_castable,
+    joint_shape,
+    number_from,
+    plain,
+    require_word,
+    tensor_of,
+)
 from retrograd.ops.linalg.checks import check_square, column, delivered, is_finite, matrix_argument, plus, row
 from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.register import public
@@ -29,7 +42,7 @@ class LinalgPinv(Variadic):
     """the pseudo-inverse, without singular values up to max(atol, rtol * the largest)"""
 
     params: ClassVar[tuple[str, ...]] = ("atol", "rtol", "hermitian")
-    array_params = ("rtol",)
+    array_params: ClassVar[tuple[str, ...]] = ("rtol",)
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {"self": "x:0", "result": "out:0"}
 
@@ -182,7 +195,7 @@ def pinv(
     if hermitian:
         check_square("linalg.eigh", x)
     low, high = bounds("torch.linalg.pinv", x, atol, rcond if rtol is None else rtol)
-    return deliver(apply_n(LinalgPinv(low, high, bool(hermitian)), (x,)), out)
+    return deliver_castable("linalg.pinv", apply_n(LinalgPinv(low, high, bool(hermitian)), (x,)), out)
 
 
 def _checked(called: str, A: Any) -> Tensor:
@@ -196,11 +209,12 @@ def _checked(called: str, A: Any) -> Tensor:
 
 
 @public("pinverse", method=True)
-def pinverse(input: Tensor, rcond: Tensor | float = 1e-15) -> Tensor:
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudo-inverse of matrices."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(pinverse, input, rcond)
-    found: Tensor = apply_n(LinalgPinv(0.0, plain(rcond)), (_checked("pinverse", input),))
+    limit = number_from("pinverse", "rcond", 2, rcond)
+    found: Tensor = apply_n(LinalgPinv(0.0, limit), (_checked("pinverse", input),))
     return found
 
 
@@ -223,7 +237,7 @@ def lstsq(
     >>> rg.linalg.lstsq(rg.tensor([[2.0], [0.0]]), rg.tensor([[6.0], [1.0]])).solution
     tensor([[3.]])
     """
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(lstsq, input, b, rcond, driver=driver, out=out)
     a, b = matrix_argument("linalg.lstsq", input, "input"), matrix_argument("linalg.lstsq", b, "b", 2)
     vector = _check_lstsq(a, b)
@@ -263,6 +277,11 @@ def _check_lstsq(a: Tensor, b: Tensor) -> bool:
             "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) "
             "<= 1"
         )
+    batches = a.array.shape[:-2], b.array.shape[: -1 if missing else -2]
+    try:
+        joint_shape(*batches)
+    except ValueError:
+        raise broadcast_error(*batches) from None
     rows = b.array.shape[-1 if missing else -2]
     if rows != a.array.shape[-2]:
         where = "other.size(-1)" if missing else "other.size(-2)"

@@ -9,11 +9,11 @@ import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply_n
-from retrograd.core.autocast import autocasting, in_float32
+from retrograd.core.autocast import autocasting_on_cpu, in_float32
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
-from retrograd.ops.common import as_value, deliver, plain, tensor_of, zeros_beside
+from retrograd.ops.common import as_value, deliver_exact, plain, tensor_of, zeros_beside
 from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import (
     check_info,
@@ -343,13 +343,13 @@ def linalg_lu_solve(
     check_system("linalg.lu_solve", a, b.array.shape, bool(left))
     check_pivot_range("lu_solve", p.array, a.array)
     check_kernel("lu_solve_cpu", a)
-    return deliver(apply_n(LinalgLuSolve(bool(left), bool(adjoint)), (a, b, p)), out)
+    return deliver_exact(apply_n(LinalgLuSolve(bool(left), bool(adjoint)), (a, b, p)), out)
 
 
 @public("lu_solve", method=True)
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`linalg.lu_solve` under its older name and with its older order of arguments."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(lu_solve, input, LU_data, LU_pivots, out=out)
     deprecated("lu_solve", "linalg.lu_solve")
     return linalg_lu_solve(LU_data, LU_pivots, input, out=out)
@@ -374,6 +374,10 @@ def lu_unpack(
         matrix_argument("lu_unpack", LU_data, "LU_data"),
         matrix_argument("lu_unpack", LU_pivots, "LU_pivots", 2),
     )
+    if a.array.ndim < 2:
+        raise ShapeError(
+            f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {sizes(a.array.shape)} instead"
+        )
     if unpack_pivots and p.array.dtype != np.int32:
         raise DtypeError(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this "

@@ -10,11 +10,11 @@ from retrograd.backends.base import Backend, backend_of, common_backend
 from retrograd.backends.kernels.products import COLUMNS_0, COLUMNS_1, LENGTH_SHIFT
 from retrograd.backends.native import CPU_BACKEND, quick_layout, small_product
 from retrograd.core.apply import apply1, apply2
-from retrograd.core.autocast import autocasting, lowered
-from retrograd.core.op import Bilinear, Linear
+from retrograd.core.autocast import autocasting, autocasting_on_gpu, lowered, widest
+from retrograd.core.families import Bilinear, Linear
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, broadcast_error
-from retrograd.ops.common import deliver
+from retrograd.ops.common import deliver_exact, joint_shape
 from retrograd.ops.linalg.product_arguments import (
     check_bmm,
     check_dot,
@@ -46,11 +46,9 @@ def conjugated(v: Any) -> Any:
 class Product(Bilinear):
     """A product whose second operand PyTorch shows under a name of its own."""
 
-    second: ClassVar[str] = "mat2"
+    shown: ClassVar[dict[str, str]] = {"mat2": "y"}
     multiplies: ClassVar[bool] = True
-
-    def saved_value(self, name: str) -> Any:
-        return super().saved_value("other" if name == self.second else name)
+    layout: int = 0  # how two matrices lie, once known; see backends/kernels/products.py
 
     def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.product(x, y)
@@ -62,7 +60,7 @@ class Product(Bilinear):
 class Dot(Product):
     """the sum of x * y, of two vectors"""
 
-    second = "tensor"
+    shown: ClassVar[dict[str, str]] = {"tensor": "y"}
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
         return g * conjugated(y if i == 0 else x)
@@ -71,7 +69,7 @@ class Dot(Product):
 class Vdot(Product):
     """the sum of conj(x) * y, of two vectors"""
 
-    second = "other"
+    shown: ClassVar[dict[str, str]] = {}
 
     def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.product(x.conj(), y)
@@ -83,7 +81,7 @@ class Vdot(Product):
 class Mv(Product):
     """a matrix times a vector"""
 
-    second = "vec"
+    shown: ClassVar[dict[str, str]] = {"vec": "y"}
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
         if i == 0:
@@ -102,8 +100,7 @@ class Mm(Product):
     contiguous, and lands in `weight.grad` without a copy.
     """
 
-    shown: ClassVar[dict[str, str]] = {"self_sym_sizes": "sizes0", "mat2_sym_sizes": "sizes1"}
-    layout: int = 0  # how x and y lie, once known; see backends/kernels/products.py
+    shown: ClassVar[dict[str, str]] = {"self_sym_sizes": "sizes0", "mat2_sym_sizes": "sizes1", "mat2": "y"}
 
     def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         self.note(xp, x, y)
@@ -179,25 +176,33 @@ class Squeezed(Linear):
 @public("dot", method=True)
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of the products of two vectors' elements."""
+    if autocasting_on_gpu(input):
+        return widest(dot, input, tensor, out=out)
     x, y = tensor_pair("dot", input, tensor, "tensor")
     check_dot(x, y)
-    return deliver(apply2(Dot(), x, y), out)
+    return deliver_exact(apply2(Dot(), x, y), out, "result dtype {given} does not match input dtype {wanted}")
 
 
 @public("vdot", method=True)
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`dot` with the first vector conjugated."""
+    if autocasting_on_gpu(input):
+        return widest(vdot, input, other, out=out)
     x, y = tensor_pair("vdot", input, other, "other")
     check_dot(x, y)
-    return deliver(apply2(Vdot(), x, y), out)
+    return deliver_exact(
+        apply2(Vdot(), x, y), out, "result dtype {given} does not match input dtype {wanted}"
+    )
 
 
 @public("mv", method=True)
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A matrix times a vector."""
+    if autocasting_on_gpu(input):
+        return lowered(mv, input, vec, out=out)
     x, y = tensor_pair("mv", input, vec, "vec")
     check_mv(x, y, x.array.shape[0] if x.array.ndim else 1)
-    return deliver(apply2(Mv(), x, y), out)
+    return deliver_exact(apply2(Mv(), x, y), out)
 
 
 @public("mm", method=True)
@@ -208,7 +213,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     x, y = tensor_pair("mm", input, mat2, "mat2")
     op = Mm()
     op.layout = check_mm(x, y)
-    return deliver(apply2(op, x, y), out)
+    return deliver_exact(apply2(op, x, y), out)
 
 
 @public("bmm", method=True)
@@ -218,7 +223,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         return lowered(bmm, input, mat2, out=out)
     x, y = tensor_pair("bmm", input, mat2, "mat2")
     check_bmm(x, y)
-    return deliver(apply2(Bmm(), x, y), out)
+    return deliver_exact(apply2(Bmm(), x, y), out)
 
 
 @public("matmul", "linalg.matmul", method=True)
@@ -232,7 +237,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     if autocasting():
         return lowered(matmul, input, other, out=out)
     x, y = tensor_pair("matmul", input, other, "other")
-    return deliver(matmul_of(x, y), out)
+    return deliver_exact(matmul_of(x, y), out)
 
 
 def matmul_of(x: Any, y: Any) -> Any:
@@ -292,7 +297,7 @@ def _batched(x: Any, y: Any) -> Any:
         y, columns = y.unsqueeze(1), ()
     a, b = x.array.shape, y.array.shape
     try:
-        batch = np.broadcast_shapes(a[:-2], b[:-2])
+        batch = joint_shape(a[:-2], b[:-2])
     except ValueError:
         raise broadcast_error(a[:-2], b[:-2]) from None
     count = element_count(batch)

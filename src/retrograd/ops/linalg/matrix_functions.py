@@ -4,18 +4,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
-from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.dtypes import (
+    C_NAMES,
+    SCALAR_NAMES,
+)
 from retrograd.core.apply import apply1, apply2
-from retrograd.core.autocast import autocasting, in_float32, lowered
-from retrograd.core.op import Bilinear, Unary, X
+from retrograd.core.autocast import (
+    autocasting,
+    autocasting_on_cpu,
+    autocasting_on_gpu,
+    in_float32,
+    lowered,
+    widest,
+)
+from retrograd.core.families import Bilinear
+from retrograd.core.op import Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import deliver, require_tensor, wrap_dim, zeros_beside
+from retrograd.ops.common import (
+    deliver,
+    deliver_castable,
+    deliver_exact,
+    int_from,
+    joint_shape,
+    require_sequence,
+    require_tensor,
+    wrap_dim,
+    zeros_beside,
+)
 from retrograd.ops.elementwise.arithmetic import mul
 from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import (
@@ -27,7 +48,6 @@ from retrograd.ops.linalg.checks import (
     matrix_argument,
 )
 from retrograd.ops.linalg.matmul import adjoint, vdot
-from retrograd.ops.linalg.product_arguments import C_NAMES
 from retrograd.ops.linalg.solve import inv, solve
 from retrograd.ops.linalg.tensordot import chained
 from retrograd.ops.register import public
@@ -102,11 +122,15 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
         raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type_name(n)}")
     power = n.__index__()
     if power == 0:
-        return deliver(apply1(Clone("C"), x).copy_(identity(x.array.shape[-1], x)), out)
+        return deliver_castable(
+            "matrix_power", apply1(Clone("C"), x).copy_(identity(x.array.shape[-1], x)), out
+        )
     base = inv(x) if power < 0 else x
     if power in (1, -1):
-        return deliver(apply1(Clone("C"), base) if power == 1 else base, out)
-    return deliver((base @ base) @ base if power == 3 else _squared(base, abs(power)), out)
+        return deliver_castable("matrix_power", apply1(Clone("C"), base) if power == 1 else base, out)
+    return deliver_castable(
+        "matrix_power", (base @ base) @ base if power == 3 else _squared(base, abs(power)), out
+    )
 
 
 def _squared(base: Any, n: int) -> Any:
@@ -123,6 +147,11 @@ def _squared(base: Any, n: int) -> Any:
 # -- products ------------------------------------------------------------------------------------------------------
 
 
+# Of the three elements of a vector, the one after each, and the one before it: NumPy's `roll` takes ten times as long.
+AFTER: Final = np.array([1, 2, 0])
+BEFORE: Final = np.array([2, 0, 1])
+
+
 class LinalgCross(Bilinear):
     """the vector product along a dimension of size 3"""
 
@@ -134,8 +163,9 @@ class LinalgCross(Bilinear):
         self.axis = axis
 
     def forward(self, xp: Backend, x: Array, y: Array) -> Array:
-        x1, y1, x2, y2 = (xp.roll(v, shift, self.axis) for shift in (-1, -2) for v in (x, y))
-        return x1 * y2 - x2 * y1
+        after, before = xp.asarray(AFTER), xp.asarray(BEFORE)
+        left = x.take(after, self.axis) * y.take(before, self.axis)
+        return left - x.take(before, self.axis) * y.take(after, self.axis)
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
         if i == 0:
@@ -143,7 +173,7 @@ class LinalgCross(Bilinear):
         return LinalgCross(self.axis).on(g, x.conj())
 
 
-def _crossed(x: Any, y: Any, dim: Any) -> Any:
+def _cross_product(x: Any, y: Any, dim: Any) -> Any:
     a, b = x.array, y.array
     if a.ndim != b.ndim:
         raise ShapeError("linalg.cross: inputs must have the same number of dimensions.")
@@ -159,7 +189,7 @@ def _crossed(x: Any, y: Any, dim: Any) -> Any:
     if a.dtype.kind == "b":
         raise unsupported_dtype("cross", a.dtype)
     try:
-        np.broadcast_shapes(a.shape, b.shape)
+        joint_shape(a.shape, b.shape)
     except ValueError:
         raise broadcast_error(a.shape, b.shape) from None
     return apply2(LinalgCross(axis), x, y)
@@ -174,12 +204,14 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | N
     tensor([0., 0., 1.])
     """
     x = matrix_argument("linalg.cross", input, "input")
-    return deliver(_crossed(x, matrix_argument("linalg.cross", other, "other", 2), dim), out)
+    return deliver_exact(_cross_product(x, matrix_argument("linalg.cross", other, "other", 2), dim), out)
 
 
 @public("cross", method=True)
 def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """`linalg.cross`, along the first dimension of size 3 unless `dim` is given."""
+    if autocasting_on_gpu(input):
+        return widest(cross, input, other, dim, out=out)
     x, y = require_tensor("cross", "input", 1, input), require_tensor("cross", "other", 2, other)
     if dim is None:
         deprecation(
@@ -189,7 +221,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor |
         if 3 not in x.array.shape:
             raise RuntimeError("no dimension of size 3 in input")
         dim = x.array.shape.index(3)
-    return deliver(_crossed(x, y, dim), out)
+    return deliver_exact(_cross_product(x, y, dim), out)
 
 
 @public("kron", method=True)
@@ -222,7 +254,11 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
     check_same_dtype("linalg.vecdot", a, b, "x y")
     if a.array.ndim == b.array.ndim == 1:
         return vdot(a, b, out=out)
-    return deliver(mul(a.conj() if a.array.dtype.kind == "c" else a, b).sum(dim), out)
+    return deliver_exact(
+        mul(a.conj() if a.array.dtype.kind == "c" else a, b).sum(dim),
+        out,
+        "linalg.vecdot: Expected out of dtype{wanted} but found {given}",
+    )
 
 
 @public("linalg.multi_dot")
@@ -252,7 +288,11 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
         else:
             raise ShapeError(f"multi_dot(): the {end} tensor must be 1D or 2D but got {v.array.ndim}D")
     _check_chain(chain)
-    return deliver(chained(chain).view(tuple(shape)), out)
+    return deliver_exact(
+        chained(chain).view(tuple(shape)),
+        out,
+        "multi_dot(): expected out tensor to have dtype {c_wanted} but got {c_given}",
+    )
 
 
 def _check_chain(chain: Sequence[Tensor]) -> None:
@@ -262,8 +302,8 @@ def _check_chain(chain: Sequence[Tensor]) -> None:
             raise ShapeError(f"multi_dot(): tensor {i} must be 2D but got {v.array.ndim}D")
         if v.array.dtype != first:
             raise DtypeError(
-                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {C_NAMES[first.name]} and "
-                f"tensor {i} {C_NAMES[v.array.dtype.name]}"
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {C_NAMES[first]} and "
+                f"tensor {i} {C_NAMES[v.array.dtype]}"
             )
         if i and chain[i - 1].array.shape[1] != v.array.shape[0]:
             shapes = sizes(chain[i - 1].array.shape), sizes(v.array.shape)
@@ -278,9 +318,10 @@ def _check_chain(chain: Sequence[Tensor]) -> None:
 @public("linalg.tensorinv")
 def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a tensor whose first `ind` dimensions are the rows of a square matrix, the rest its columns."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(tensorinv, input, ind, out=out)
     x: Any = matrix_argument("linalg.tensorinv", input, "input")
+    ind = int_from("linalg_tensorinv", "ind", 2, ind)
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     rows, columns = x.array.shape[:ind], x.array.shape[ind:]
@@ -290,7 +331,7 @@ def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tens
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{m} != {n}"
         )
-    return deliver(inv(x.reshape((n, n))).reshape((*columns, *rows)), out)
+    return deliver_castable("tensorinv", inv(x.reshape((n, n))).reshape((*columns, *rows)), out)
 
 
 @public("linalg.tensorsolve")
@@ -302,12 +343,12 @@ def tensorsolve(
     Args:
         dims: dimensions of A to move to its end first.
     """
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(tensorsolve, input, other, dims, out=out)
     x: Any = matrix_argument("linalg.tensorsolve", input, "input")
     y: Any = matrix_argument("linalg.tensorsolve", other, "other", 2)
     if dims is not None:
-        last = [wrap_dim(d, x.array.ndim) for d in dims]
+        last = [wrap_dim(d, x.array.ndim) for d in require_sequence("linalg_tensorsolve", "dims", 3, dims)]
         x = x.permute([d for d in range(x.array.ndim) if d not in last] + last)
     shape = x.array.shape[y.array.ndim :]
     n, m = math.prod(x.array.shape[: y.array.ndim]), math.prod(shape)
@@ -316,7 +357,7 @@ def tensorsolve(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
             f"but got {m} != {n}"
         )
-    return deliver(solve(x.reshape((n, n)), y.reshape((n,))).reshape(shape), out)
+    return deliver_castable("tensorsolve", solve(x.reshape((n, n)), y.reshape((n,))).reshape(shape), out)
 
 
 @public("linalg.diagonal")
@@ -331,7 +372,7 @@ def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -
 
 def _powers(x: Any, n: int) -> Tensor:
     """The powers 0 to n - 1 of every element, along a new dimension."""
-    ones = Tensor(backend_of(x.array).ones((*x.array.shape, 1), x.array.dtype))
+    ones = Tensor(backend_of(x.array).ones((*x.array.shape, 1), x.array.dtype), share=True)
     rest = x.unsqueeze(-1).expand((*x.array.shape, n - 1)).cumprod(-1)
     found: Tensor = cat([ones, rest], -1)
     return found

@@ -10,10 +10,16 @@ import numpy as np
 
 from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import as_dtype
-from retrograd.core.autocast import autocasting, in_float32
+from retrograd.core.autocast import autocasting_on_cpu, in_float32
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
-from retrograd.ops.common import deliver, tensor_of, wrap_dim
+from retrograd.ops.common import (
+    deliver,
+    deliver_castable,
+    deliver_exact,
+    tensor_of,
+    wrap_dim,
+)
 from retrograd.ops.elementwise.floating_point import nan_to_num
 from retrograd.ops.linalg.checks import (
     check_floating,
@@ -65,7 +71,11 @@ def matrix_norm(
     target = None if dtype is None else as_dtype(dtype)
     if target is not None:
         check_norm_target("linalg.matrix_norm", x.array.dtype, target)
-    return deliver(_measured(x, ord, first, second, bool(keepdim), target), out)
+    return deliver_exact(
+        _measured(x, ord, first, second, bool(keepdim), target),
+        out,
+        "linalg.matrix_norm expected out tensor dtype {wanted} but got: {given}",
+    )
 
 
 def _measured(x: Any, ord: Any, first: int, second: int, keepdim: bool, dtype: Any) -> Any:
@@ -76,17 +86,23 @@ def _measured(x: Any, ord: Any, first: int, second: int, keepdim: bool, dtype: A
         summed, chosen = (second, first) if math.isinf(ord) else (first, second)
         sums = vector_norm(x, 1, summed, keepdim, dtype=dtype)
         chosen -= summed < chosen and not keepdim
-        return sums.amax(chosen, keepdim) if ord > 0 else sums.amin(chosen, keepdim)
+        return _extreme(sums, ord, chosen, keepdim)
     x = x if dtype is None else x.to(dtype)
     ndim = x.array.ndim
     places = [d for d in range(ndim) if d not in (first, second)] + [first, second]
     values = svdvals(x.permute(places))
-    found = values.sum(-1, keepdim) if ord == "nuc" else _largest(values, ord, keepdim)
+    found = values.sum(-1, keepdim) if ord == "nuc" else _extreme(values, ord, -1, keepdim)
     return found.unsqueeze(-1).permute([places.index(d) for d in range(ndim)]) if keepdim else found
 
 
-def _largest(values: Any, ord: Any, keepdim: bool) -> Any:
-    return values.amax(-1, keepdim) if ord > 0 else values.amin(-1, keepdim)
+def _extreme(values: Any, ord: Any, dim: int, keepdim: bool) -> Any:
+    """The largest value along a dimension, or the smallest if the order is negative; the largest of none is 0."""
+    if ord < 0:
+        return values.amin(dim, keepdim)
+    return values.amax(dim, keepdim) if values.array.shape[dim] else values.sum(dim, keepdim)
+
+
+_WORDS = "linalg.norm expected out tensor dtype {wanted} but got: {given}"
 
 
 @public("linalg.norm")
@@ -113,13 +129,12 @@ def linalg_norm(
     matrices = len(dims) == 2 if dims is not None else x.array.ndim == 2
     if ord is not None and (matrices or isinstance(ord, str)):
         return matrix_norm(x, ord, dims or (-2, -1), keepdim, dtype=dtype, out=out)
-    found: Tensor = vector_norm(x, 2 if ord is None else ord, dims, keepdim, dtype=dtype, out=out)
-    return found
+    return deliver_exact(vector_norm(x, 2 if ord is None else ord, dims, keepdim, dtype=dtype), out, _WORDS)
 
 
 @public("nuclear_norm")
 def nuclear_norm(
-    input: Tensor, dim: Sequence[int] | bool | None = None, keepdim: bool = False, *, out: Tensor | None = None,
+    input: Tensor, dim: int | Sequence[int] | bool | None = None, keepdim: bool = False, *, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The sum of the singular values."""
     deprecation(
@@ -128,6 +143,8 @@ def nuclear_norm(
     x = matrix_argument("nuclear_norm", input, "input")
     if isinstance(dim, bool):
         return matrix_norm(x, "nuc", (-2, -1), dim, out=out)
+    if isinstance(dim, int):  # one number stands for both
+        dim = (dim, dim)
     return matrix_norm(x, "nuc", (-2, -1) if dim is None else dim, keepdim, out=out)
 
 
@@ -142,7 +159,7 @@ def cond(input: Tensor, p: str | float | None = None, *, out: Tensor | None = No
     >>> rg.linalg.cond(rg.tensor([[4.0, 0.0], [0.0, 2.0]]))
     tensor(2.)
     """
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(cond, input, p, out=out)
     x: Any = matrix_argument("linalg.cond", input, "input")
     if x.array.ndim < 2:
@@ -150,17 +167,21 @@ def cond(input: Tensor, p: str | float | None = None, *, out: Tensor | None = No
     if p is not None and p not in ORDERS:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if x.array.size == 0:
-        return deliver(tensor_of(backend_of(x.array).zeros(x.array.shape[:-2], x.array.real.dtype)), out)
+        return deliver_castable(
+            "linalg.cond", tensor_of(backend_of(x.array).zeros(x.array.shape[:-2], x.array.real.dtype)), out
+        )
     if p is None or p in (2, -2):
         values = svdvals(x)
         ends = values[..., :1], values[..., -1:]
-        return deliver((ends[0] / ends[1] if p != -2 else ends[1] / ends[0]).squeeze(-1), out)
+        return deliver_castable(
+            "linalg.cond", (ends[0] / ends[1] if p != -2 else ends[1] / ends[0]).squeeze(-1), out
+        )
     if p == "nuc":
         check_square("linalg.cond(ord=nuc)", x)
         values = svdvals(x)
-        return deliver(values.sum(-1) * values.reciprocal().sum(-1), out)
+        return deliver_castable("linalg.cond", values.sum(-1) * values.reciprocal().sum(-1), out)
     check_square(f"linalg.cond(ord={p})", x)
-    return deliver(_condition(x, p), out)
+    return deliver_castable("linalg.cond", _condition(x, p), out)
 
 
 def _condition(x: Any, p: Any) -> Any:
@@ -187,7 +208,7 @@ def matrix_rank(
     >>> rg.linalg.matrix_rank(rg.tensor([[1.0, 2.0], [2.0, 4.0]]))
     tensor(1)
     """
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(matrix_rank, input, tol, hermitian, atol=atol, rtol=rtol, out=out)
     x = matrix_argument("linalg.matrix_rank", input, "input")
     check_matrices("torch.linalg.matrix_rank", x, "input")

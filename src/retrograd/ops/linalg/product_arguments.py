@@ -8,14 +8,8 @@ from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.native import quick_layout
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, operand_error, sizes
+from retrograd.ops.common import c_name
 from retrograd.values import Shape
-
-# C++'s names for dtypes, which PyTorch's messages about matrix products use.
-C_NAMES = {
-    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
-    "int64": "long int", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
-    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
-}  # fmt: skip
 
 
 def tensor_pair(function: str, input: Any, other: Any, name: str) -> tuple[Any, Any]:
@@ -54,8 +48,8 @@ def check_mm(x: Tensor, y: Tensor) -> int:
         )
     if a.dtype != b.dtype:
         raise DtypeError(
-            f"expected m1 and m2 to have the same dtype, but got: {C_NAMES.get(a.dtype.name, a.dtype.name)} != "
-            f"{C_NAMES.get(b.dtype.name, b.dtype.name)}. Convert one of them with .to(dtype)."
+            f"expected m1 and m2 to have the same dtype, but got: {c_name(a)} != "
+            f"{c_name(b)}. Convert one of them with .to(dtype)."
         )
     refuse_bool("addmm_impl_cpu_", x)
     return 0

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1, apply_n
-from retrograd.core.autocast import autocasting, in_float32
+from retrograd.core.autocast import autocasting_on_cpu, in_float32
 from retrograd.core.op import OUT, Unary, Variadic, X
 from retrograd.core.tensor import Tensor
-from retrograd.errors import LinAlgError
-from retrograd.ops.common import deliver, plain
+from retrograd.errors import LinAlgError, ShapeError
+from retrograd.ops.common import deliver_exact, plain
 from retrograd.ops.elementwise.choose import where
 from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import (
@@ -187,12 +187,14 @@ class LinalgSlogdet(Variadic):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def _solved(called: str, A: Any, B: Any, left: Any) -> Any:
+def _solution(called: str, A: Any, B: Any, left: Any) -> Any:
     a, b = matrix_argument(called, A), matrix_argument(called, B, "B", 2)
     check_square("linalg.solve", a)
     check_floating("linalg.solve", a)
     check_same_dtype("linalg.solve", a, b)
     shape = b.array.shape
+    if not shape:
+        raise ShapeError("linalg.solve: The input tensor B must have at least 2 dimensions.")
     vector = len(shape) == 1 or (len(shape) == a.array.ndim - 1 and shape == a.array.shape[:-1])
     check_system("linalg.solve", a, (*shape, 1) if vector else shape, bool(left))
     check_kernel("lu_cpu", a)
@@ -207,11 +209,11 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
     >>> rg.linalg.solve(rg.tensor([[2.0, 0.0], [0.0, 4.0]]), rg.tensor([1.0, 1.0]))
     tensor([0.5000, 0.2500])
     """
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(solve, A, B, left=left, out=out)
-    x, info = _solved("linalg.solve", A, B, left)
+    x, info = _solution("linalg.solve", A, B, left)
     check_info("torch.linalg.solve", info, UNSOLVABLE)
-    return deliver(x, out)
+    return deliver_exact(x, out)
 
 
 @public("linalg.solve_ex")
@@ -219,7 +221,7 @@ def solve_ex(
     A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Sequence[Tensor] | None = None,
 ) -> linalg_solve_ex:  # fmt: skip
     """`solve` without an exception: `info` says where elimination met a zero pivot, 0 for nowhere."""
-    x, info = _solved("linalg.solve_ex", A, B, left)
+    x, info = _solution("linalg.solve_ex", A, B, left)
     if check_errors:
         check_info("torch.linalg.solve_ex", info, UNSOLVABLE)
     return delivered(linalg_solve_ex, (x, info), out)
@@ -241,17 +243,17 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
     """
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(inv, A, out=out)
     found, info = _inverse("linalg.inv", "A", A)
     check_info("linalg.inv", info, SINGULAR)
-    return deliver(found, out)
+    return deliver_exact(found, out)
 
 
 @public("linalg.inv_ex")
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Sequence[Tensor] | None = None) -> linalg_inv_ex:
     """`inv` without an exception: `info` says where elimination met a zero pivot, 0 for nowhere."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(inv_ex, A, check_errors=check_errors, out=out)
     found, info = _inverse("linalg.inv_ex", "A", A)
     if check_errors:
@@ -262,11 +264,11 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Sequence[Tensor] | Non
 @public("inverse", method=True)
 def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(inverse, input, out=out)
     found, info = _inverse("inverse", "input", input)
     check_info("linalg.inv", info, SINGULAR)
-    return deliver(found, out)
+    return deliver_exact(found, out)
 
 
 @public("linalg.det")
@@ -277,7 +279,7 @@ def linalg_det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.linalg.det(rg.tensor([[2.0, 1.0], [0.0, 4.0]]))
     tensor(8.)
     """
-    return deliver(_det("linalg.det", "A", A), out)
+    return deliver_exact(_det("linalg.det", "A", A), out)
 
 
 def _det(called: str, name: str, A: Any) -> Tensor:

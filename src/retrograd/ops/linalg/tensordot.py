@@ -6,15 +6,18 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from retrograd.core.autocast import autocasting_on_gpu, widest
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, sizes
-from retrograd.ops.common import deliver, require_tensor, wrap_dim
+from retrograd.errors import DtypeError, ShapeError, sizes, type_name
+from retrograd.ops.common import deliver, deliver_exact, wrap_dim
 from retrograd.ops.elementwise.arithmetic import mul
 from retrograd.ops.linalg.matmul import dot, mm
 from retrograd.ops.linalg.product_arguments import check_mm, element_count, tensor_pair
 from retrograd.ops.register import public
 from retrograd.values import Shape
+
+_WORDS = "tensordot: Expected the output tensor to have dtype {wanted}, but got an output tensor with dtype {given}"
 
 
 @public("outer", "ger", method=True)
@@ -30,15 +33,17 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
 @public("inner", method=True)
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sums of products over the last dimension of both."""
+    if autocasting_on_gpu(input):
+        return widest(inner, input, other, out=out)
     x, y = tensor_pair("inner", input, other, "other")
     a, b = x.array.shape, y.array.shape
     if not a or not b:
-        return deliver(mul(x, y), out)
+        return deliver_exact(mul(x, y), out, _WORDS)
     if a[-1] != b[-1]:
         raise ShapeError(
             f"inner() the last dimension must match on both input tensors but got shapes {sizes(a)} and {sizes(b)}"
         )
-    return deliver(_contracted(x, y, (len(a) - 1,), (len(b) - 1,)), out)
+    return deliver_exact(_contracted(x, y, (len(a) - 1,), (len(b) - 1,)), out, _WORDS)
 
 
 @public("tensordot")
@@ -54,6 +59,8 @@ def tensordot(
     >>> rg.tensordot(rg.ones(2, 3, 4), rg.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
     torch.Size([2, 5])
     """
+    if autocasting_on_gpu(a):
+        return widest(tensordot, a, b, dims, out=out)
     x, y = tensor_pair("tensordot", a, b, "b")
     first, second = _contracted_dims(dims, x.array.ndim, y.array.ndim)
     if x.array.dtype != y.array.dtype:
@@ -70,7 +77,7 @@ def tensordot(
         # A dimension of size 1 stretches to its partner: the sum over it comes first.
         x = x.sum(i, keepdim=True, dtype=x.dtype) if m == 1 != n else x
         y = y.sum(j, keepdim=True, dtype=y.dtype) if n == 1 != m else y
-    return deliver(_contracted(x, y, first, second), out)
+    return deliver_exact(_contracted(x, y, first, second), out, _WORDS)
 
 
 def _contracted_dims(dims: Any, m: int, n: int) -> tuple[Shape, Shape]:
@@ -118,10 +125,11 @@ def _contracted(x: Any, y: Any, first: Shape, second: Shape) -> Any:
 
 
 @public("chain_matmul")
-def chain_matmul(*matrices: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of several matrices, multiplied in the order that costs least."""
-    if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)):
-        matrices = tuple(matrices[0])
+    for i, matrix in enumerate(matrices):
+        if not isinstance(matrix, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name(matrix)}")
     warn(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
         "instead, which accepts a list of two or more tensors rather than multiple parameters.",
@@ -129,15 +137,23 @@ def chain_matmul(*matrices: Tensor | Sequence[Tensor], out: Tensor | None = None
     )
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
-    chain: list[Any] = [require_tensor("chain_matmul", "matrices", i + 1, m) for i, m in enumerate(matrices)]
+    chain: list[Any] = list(matrices)
     for m in chain:
         if m.array.ndim != 2:
             raise ShapeError(f"Tensor dimension is {m.array.ndim}, expected 2 instead.")
     if len(chain) == 1:
-        return deliver(chain[0].clone(), out)
+        return deliver_exact(
+            chain[0].clone(),
+            out,
+            "multi_dot(): expected out tensor to have dtype {c_wanted} but got {c_given}",
+        )
     for left, right in itertools.pairwise(chain):
         check_mm(left, right)
-    return deliver(chained(chain).view((chain[0].array.shape[0], chain[-1].array.shape[1])), out)
+    return deliver_exact(
+        chained(chain).view((chain[0].array.shape[0], chain[-1].array.shape[1])),
+        out,
+        "multi_dot(): expected out tensor to have dtype {c_wanted} but got {c_given}",
+    )
 
 
 def chained(chain: list[Any]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend
 from retrograd.core.apply import apply_n
-from retrograd.core.autocast import autocasting, in_float32
+from retrograd.core.autocast import autocasting_on_cpu, in_float32
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError
@@ -16,6 +16,7 @@ from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import (
     check_batches,
     check_kernel,
+    check_same_dtype,
     check_square,
     check_system,
     delivered,
@@ -157,7 +158,7 @@ def triangular_solve(
     out: Sequence[Tensor] | None = None,
 ) -> triangular_solve_result:  # fmt: skip
     """X of `A @ X = input`, where A is triangular, and a copy of A; `solve_triangular` replaces it."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(triangular_solve, input, A, upper, transpose, unitriangular, out=out)
     deprecated("triangular_solve", "linalg.solve_triangular")
     b, a = matrix_argument("triangular_solve", input, "input"), matrix_argument("triangular_solve", A, "A", 2)
@@ -169,6 +170,7 @@ def triangular_solve(
             )
     check_square("triangular_solve", a)
     check_sizes("triangular_solve", a, b)
+    check_same_dtype("triangular_solve", b, a, "b A")
     check_kernel("triangular_solve_cpu", a)
     return delivered(
         triangular_solve_result,

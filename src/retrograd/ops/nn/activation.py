@@ -9,12 +9,22 @@ import numpy as np
 from retrograd.backends.base import Backend, backend_of, device_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
+from retrograd.core.families import ElementwiseUnary
 from retrograd.core.inplace import check_writable, write_back
-from retrograd.core.op import OUT, ElementwiseUnary, Unary, X
+from retrograd.core.op import OUT, Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, unsupported_dtype
-from retrograd.ops.common import as_value, deliver, number_from, plain, require_tensor, require_word
+from retrograd.ops.common import (
+    as_value,
+    deliver,
+    number_from,
+    plain,
+    real_from,
+    require_tensor,
+    require_word,
+    scalar_from,
+)
 from retrograd.ops.elementwise.arithmetic import Mul
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Exp, Sigmoid
@@ -101,16 +111,15 @@ class Threshold(Gate):
     params: ClassVar[tuple[str, ...]] = ("threshold", "value")
     shown: ClassVar[dict[str, str]] = {"threshold": "threshold"}
 
-    def __init__(self, threshold: Any, value: float) -> None:
-        self.threshold: Any = (
-            threshold  # a whole number stays one: to integers it may be what a float may not
-        )
-        self.value = value
+    def __init__(self, threshold: Any, value: Any) -> None:
+        # Whole numbers stay so: to integers they may be what a float may not.
+        self.threshold: Any = threshold
+        self.value: Any = value
 
     def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind in "bc":
             raise unsupported("threshold_cpu", x)
-        return xp.where(self.below(x), xp.asarray(self.value).astype(x.dtype), x)
+        return xp.where(self.below(x), xp.asarray(number_for(self.value, x.dtype)), x)
 
     def below(self, x: Array) -> Array:
         """Where x is not above the threshold, which is of the dtype of x, as in C."""
@@ -249,6 +258,7 @@ CeluInPlace = variant(Celu, "CeluBackward1", "Celu, in its own memory")
 class Softplus(Activation):
     """log(1 + exp(beta * x)) / beta, and x itself where beta * x is above a threshold"""
 
+    widened: ClassVar[bool] = True
     kernel = "softplus_cpu"
     params: ClassVar[tuple[str, ...]] = ("beta", "threshold")
     shown: ClassVar[dict[str, str]] = {"beta": "beta", "threshold": "threshold"}
@@ -363,26 +373,43 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 @public("threshold", "nn.functional.threshold")
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """`input` where it is above `threshold`, else `value`."""
-    limit, other = (
-        number_from("threshold", "threshold", 2, threshold),
-        number_from("threshold", "value", 3, value),
-    )
+    limit = _factor("threshold", "threshold", 2, threshold, input)
+    other = _factor("threshold", "value", 3, value, input)
     return _activated("threshold", (ThresholdInPlace if inplace else Threshold)(limit, other), input, inplace)
+
+
+def _factor(function: str, argument: str, position: int, value: Any, x: Any) -> Any:
+    """A number that the dtype of a tensor can hold: a complex one is refused where the tensor is real."""
+    number = number_from(function, argument, position, value)
+    if not isinstance(number, complex):
+        return number
+    dtype = require_tensor(function, "input", 1, x).array.dtype
+    return number if dtype.kind in "bc" else number_for(number, dtype).item()
 
 
 @public("nn.functional.hardtanh")
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """`input` limited to the range from `min_val` to `max_val`."""
-    low, high = number_from("hardtanh", "min_val", 2, min_val), number_from("hardtanh", "max_val", 3, max_val)
+    low, high = real_from("hardtanh", "min_val", 2, min_val), real_from("hardtanh", "max_val", 3, max_val)
     if low > high:
         raise ValueError(f"min_val cannot be greater than max_val: hardtanh got {low} and {high}")
     return _activated("hardtanh", Hardtanh(low, high), input, inplace)
 
 
+@public("nn.functional.hardtanh_")
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """`hardtanh`, in place; where its limits are exchanged, `max_val` everywhere."""
+    low, high = (
+        scalar_from("hardtanh_", "min_val", 2, min_val),
+        scalar_from("hardtanh_", "max_val", 3, max_val),
+    )
+    return _activated("hardtanh", Hardtanh(low, high), input, True)
+
+
 @public("nn.functional.leaky_relu")
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """`input` where it is positive, else `negative_slope * input`."""
-    slope = number_from("leaky_relu", "negative_slope", 2, negative_slope)
+    slope = _factor("leaky_relu", "negative_slope", 2, negative_slope, input)
     return _activated("leaky_relu", (LeakyReluInPlace if inplace else LeakyRelu)(slope), input, inplace)
 
 
@@ -401,8 +428,19 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 @public("nn.functional.elu")
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`input` where it is positive, else `alpha * (exp(input) - 1)`."""
-    factor = number_from("elu", "alpha", 2, alpha)
+    factor = _factor("elu", "alpha", 2, alpha, input)
     return _activated("elu", (EluInPlace if inplace else Elu)(factor), input, inplace)
+
+
+@public("nn.functional.elu_")
+def elu_(input: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
+    """`elu`, in place; its results are multiplied by `scale`, what it takes the exponential of by `input_scale`."""
+    op = EluInPlace(
+        _factor("elu_", "alpha", 2, alpha, input),
+        _factor("elu_", "scale", 3, scale, input),
+        _factor("elu_", "input_scale", 4, input_scale, input),
+    )
+    return _activated("elu", op, input, True)
 
 
 @public("selu", "nn.functional.selu")
@@ -414,7 +452,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 @public("celu", "nn.functional.celu")
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`input` where it is positive, else `alpha * (exp(input / alpha) - 1)`."""
-    factor = number_from("celu", "alpha", 2, alpha)
+    factor = _factor("celu", "alpha", 2, alpha, input)
     if factor == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return _activated("celu", (CeluInPlace if inplace else Celu)(factor), input, inplace)
@@ -425,10 +463,8 @@ def softplus(
     input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Tensor | None = None
 ) -> Tensor:
     """`log(1 + exp(beta * input)) / beta`, a smooth relu; `input` itself where `beta * input > threshold`."""
-    factor, limit = (
-        number_from("softplus", "beta", 2, beta),
-        number_from("softplus", "threshold", 3, threshold),
-    )
+    factor = _factor("softplus", "beta", 2, beta, input)
+    limit = _factor("softplus", "threshold", 3, threshold, input)
     found: Tensor = deliver(_activated("softplus", Softplus(factor, limit), input), out)
     return found
 
@@ -490,13 +526,13 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     >>> dropout(x, 0.5, training=False) is x
     True
     """
-    p = number_from("dropout", "p", 2, p)
+    p = real_from("dropout", "p", 2, p)
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     x = require_tensor("dropout", "input", 1, input)
     if p == 0 or not training or x.array.size == 0:
         return x
-    factors = Tensor(_noise(x.array, p))
+    factors = Tensor(_noise(x.array, p), share=True)
     if not inplace:
         found: Tensor = apply2(Mul(), x, factors)
         return found

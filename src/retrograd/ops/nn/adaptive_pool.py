@@ -10,7 +10,7 @@ import numpy as np
 from retrograd.backends.base import Backend, backend_of, device_of
 from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
-from retrograd.core.autocast import autocasting, in_float32
+from retrograd.core.autocast import autocasting_on_cpu, in_float32
 from retrograd.core.saved import SavedConstant
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, unsupported_dtype
@@ -18,7 +18,7 @@ from retrograd.ops.common import require_tensor
 from retrograd.ops.nn.arguments import Ints, Sizes
 from retrograd.ops.nn.max_pool import Maxima, flattened
 from retrograd.ops.nn.pool_arguments import both
-from retrograd.ops.nn.resample import AdaptiveAvgPool2D, AdaptiveAvgPool3D, average_taps
+from retrograd.ops.nn.resample import AdaptiveAvgPool2D, AdaptiveAvgPool3D, Taps, average_taps, kept
 from retrograd.ops.nn.sliding import ints, spread_ints
 from retrograd.ops.random.generator import stream_of
 from retrograd.ops.random.sampling import uniform_array
@@ -35,7 +35,7 @@ class MaximaAt(Maxima):
     """
 
     params: ClassVar[tuple[str, ...]] = ("covers",)
-    array_params = ("covers",)
+    array_params: ClassVar[tuple[str, ...]] = ("covers",)
 
     def __init__(self, covers: tuple[Array, ...]) -> None:
         self.covers = covers
@@ -104,6 +104,10 @@ class FractionalMaxPool3D(MaximaAt):
 def _size(function: str, rank: int, x: Tensor, output_size: Any) -> Shape:
     """The size asked for; None stands for that of the input."""
     shape = x.array.shape
+    if output_size is None and rank > 1:
+        raise TypeError(
+            f"{function}(): object of type 'NoneType' has no len(): output_size is a number or several"
+        )
     if isinstance(output_size, (tuple, list)) and rank > 1 and len(shape) <= len(output_size):
         raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
     if len(shape) not in (rank + 1, rank + 2):
@@ -118,6 +122,13 @@ def _size(function: str, rank: int, x: Tensor, output_size: Any) -> Shape:
         f"{function}: output_size must be {rank}, one int per dimension, but argument 'output_size' should contain "
         f"{'one int' if rank == 1 else rank} (got {len(given_ints)})"
     )
+    if rank > 1 and isinstance(output_size, (tuple, list)) and len(given_ints) != rank:
+        called = (
+            f"{function}(): internal error: output_size.size()"
+            if "max" in function
+            else f"{function}: output_size"
+        )
+        raise ShapeError(f"{called} must be {rank}, but is {len(given_ints)}")
     size = spread_ints(given_ints, rank, message)
     if min(size) < 0:
         raise ShapeError(
@@ -127,9 +138,10 @@ def _size(function: str, rank: int, x: Tensor, output_size: Any) -> Shape:
     return size
 
 
-def _check_filled(function: str, x: Tensor, rank: int) -> None:
+def _check_filled(function: str, x: Tensor, first: int) -> None:
+    """Refuses an input that is empty in a dimension from the first one on."""
     shape = x.array.shape
-    for d in range(len(shape) - rank, len(shape)):
+    for d in range(first, len(shape)):
         if shape[d] == 0:
             raise ShapeError(
                 f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
@@ -148,25 +160,26 @@ def adaptive_avg(function: str, x: Tensor, size: Shape) -> Tensor:
         return adaptive_avg(function, x.unsqueeze(-2), (1, *size)).squeeze(-2)
     if all(n == 1 for n in size):
         return x.mean(tuple(range(-rank, 0)), True)
-    _check_filled(function, x, rank)
+    _check_filled(function, x, 1 if rank == 3 else x.array.ndim - rank)
     if x.array.dtype.kind != "f":
         kernel = "adaptive_avg_pool2d" if rank == 2 else "adaptive_avg_pool3d_cpu"
         raise unsupported_dtype(kernel, x.array.dtype, "convert it with .float()")
     with SHORTAGE_TOLD:
-        maps = tuple([average_taps(n, m) for n, m in zip(x.array.shape[-rank:], size, strict=True)])
+        maps = tuple([kept(average_taps, n, m) for n, m in zip(x.array.shape[-rank:], size, strict=True)])
     found: Tensor = apply1((AdaptiveAvgPool2D if rank == 2 else AdaptiveAvgPool3D)(maps), x)
     return found
 
 
 def _cover(n: int, m: int) -> Array:
     """Which of n elements each of m windows covers, the last one again where one has fewer than another."""
-    return average_taps(n, m).index
+    taps: Taps = kept(average_taps, n, m)
+    return taps.index
 
 
 def _adaptive_max(function: str, rank: int, input: Any, output_size: Any, return_indices: bool) -> Any:
     x = require_tensor(function, "input", 1, input)
     size = _size(function, rank, x, output_size)
-    _check_filled(function, x, rank)
+    _check_filled(function, x, 1)
     if x.array.dtype.kind != "f":
         kernel = "adaptive_max_pool3d_cpu" if rank == 3 else "adaptive_max_pool2d"
         raise unsupported_dtype(kernel, x.array.dtype, "convert it with .float()")
@@ -182,6 +195,10 @@ def _adaptive_max(function: str, rank: int, input: Any, output_size: Any, return
 
 def _adaptive_avg(function: str, rank: int, input: Any, output_size: Any) -> Tensor:
     x = require_tensor(function, "input", 1, input)
+    if (
+        rank > 1 and type(output_size) is int and output_size == 1
+    ):  # a mean, however many dimensions there are
+        return adaptive_avg(function, x, (1,) * rank)
     return adaptive_avg(function, x, _size(function, rank, x, output_size))
 
 
@@ -205,7 +222,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
 @public("nn.functional.adaptive_avg_pool3d")
 def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
     """The averages of windows that divide volumes evenly; None in `output_size` keeps a dimension."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(adaptive_avg_pool3d, input, output_size)
     return _adaptive_avg("adaptive_avg_pool3d", 3, input, output_size)
 
@@ -297,7 +314,7 @@ def adaptive_max_pool3d(
     input: Tensor, output_size: Sizes, return_indices: bool = False
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of windows that divide volumes evenly, and if asked where they are."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(adaptive_max_pool3d, input, output_size, return_indices)
     found: Tensor | tuple[Tensor, Tensor] = _adaptive_max(
         "adaptive_max_pool3d", 3, input, output_size, return_indices
@@ -468,7 +485,7 @@ def fractional_max_pool2d(
         return_indices: whether to return where the largest elements are, too.
         _random_samples: the random numbers in [0, 1), of shape [batch, channel, 2].
     """
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(
             fractional_max_pool2d,
             input,
@@ -535,7 +552,7 @@ def fractional_max_pool3d(
     _random_samples: Tensor | None = None,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of windows that begin at random distances, for volumes; see fractional_max_pool2d."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(
             fractional_max_pool3d,
             input,

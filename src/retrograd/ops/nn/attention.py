@@ -1,7 +1,7 @@
 """Scaled dot product attention: values averaged with weights that a softmax makes of queries and keys.
 
 Where PyTorch runs its fused kernel (four dimensions, no dropout, a mask without gradient) one node does it all and
-keeps only the inputs; else the product, the softmax and the average are nodes of their own.
+keeps inputs and result; else the product, the softmax and the average are nodes of their own.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from retrograd.backends.casts import cast
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.autocast import autocasting, lowered
-from retrograd.core.op import added
+from retrograd.core.families import added
+from retrograd.core.op import OUT, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error, sizes
-from retrograd.ops.common import require_tensor
+from retrograd.ops.common import joint_shape, require_tensor
 from retrograd.ops.constants import WithConstants
 from retrograd.ops.index.index_select import repeat_interleave
 from retrograd.ops.nn.activation import dropout
@@ -69,11 +70,14 @@ class ScaledDotProductFlashAttentionForCpu(WithConstants):
     Each of k's heads is one of dimension 1, the heads of q that share it are dimension 2.
     """
 
+    keeps: ClassVar[int] = X | OUT
     tracked: ClassVar[int] = 3
     params: ClassVar[tuple[str, ...]] = ("is_causal", "scale")
     shown: ClassVar[dict[str, str]] = {
         "is_causal": "is_causal", "scale": "scale", "query": "x:0", "key": "x:1", "value": "x:2", "attn_mask": "x:3",
+        "output": "out:0",
     }  # fmt: skip
+    logs: Any = None  # what a forward's kernel noted for the backward's: a number for each query
 
     def __init__(self, is_causal: bool, scale: float) -> None:
         self.is_causal = is_causal
@@ -110,7 +114,8 @@ class ScaledDotProductFlashAttentionForCpu(WithConstants):
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         wanted = sum(1 << i for i in range(3) if self.needs(i))
-        found: Sequence[Any] = common_backend((gs[0], *xs)).attention_backward(self, gs[0], xs, wanted)
+        xp = common_backend((gs[0], *xs))
+        found: Sequence[Any] = xp.attention_backward(self, gs[0], xs, outs[0], wanted)
         return found
 
     def formula(self, g: Any, xs: Sequence[Any]) -> Sequence[Any]:
@@ -309,7 +314,7 @@ def _check_mask(mask: Any, shape: Shape) -> None:
     """The mask must broadcast to the scores."""
     if mask is not None:
         try:
-            np.broadcast_shapes(mask.array.shape, shape)
+            joint_shape(mask.array.shape, shape)
         except ValueError:
             raise broadcast_error(shape, mask.array.shape) from None
 
@@ -318,6 +323,6 @@ def _as_bias(mask: Tensor, dtype: DType) -> Tensor:
     """A mask as numbers to add: 0 where a boolean one is true, else -inf."""
     if mask.array.dtype.kind == "b":
         single = backend_of(mask.array).where(mask.array, np.float32(0), np.float32(-np.inf))
-        return Tensor(cast(single, dtype, copy=False))
+        return Tensor(cast(single, dtype, copy=False), share=True)
     wider = promote_types(mask.array.dtype, dtype)
     return mask if wider == mask.array.dtype else convert(mask, dtype)

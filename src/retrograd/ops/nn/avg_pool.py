@@ -10,12 +10,13 @@ import numpy as np
 
 from retrograd.backends.base import Backend, is_array
 from retrograd.core.apply import apply1
-from retrograd.core.autocast import autocasting, in_float32
-from retrograd.core.op import Linear
+from retrograd.core.autocast import autocasting_on_cpu, in_float32
+from retrograd.core.families import Linear
 from retrograd.core.tensor import Tensor
-from retrograd.errors import ShapeError, type_name
+from retrograd.errors import ShapeError, dimension_error, type_name
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.nn.arguments import Ints
+from retrograd.ops.nn.max_pool import max_pool
 from retrograd.ops.nn.pool_arguments import check_kind, numbers, pool_windows
 from retrograd.ops.nn.sliding import Sliding
 from retrograd.ops.register import public
@@ -61,8 +62,14 @@ class AvgPool2D(Linear):
         """What each window is divided by: how many elements it has, or of how many it would be the average."""
         if self.divisor_override is not None:
             return self.divisor_override
+        rows = list(zip(*self.windows, strict=True))
+        whole = [
+            (c - 1) * s + k <= n + 2 * p and (not p or self.count_include_pad) for n, k, s, p, _, c in rows
+        ]
+        if all(whole):
+            return math.prod(self.kernel)
         total: Any = np.ones((), dtype)
-        for n, k, s, p, _, c in zip(*self.windows, strict=True):
+        for n, k, s, p, _, c in rows:
             start = np.arange(c) * s - p
             end = np.minimum(start + k, n + p)
             if not self.count_include_pad:
@@ -127,6 +134,8 @@ def _avg_pool(
     divisor_override: Any,
 ) -> Tensor:
     x = require_tensor(function, "input", 1, input)
+    if rank == 2 and x.array.ndim < 3:
+        raise dimension_error(-3, x.array.ndim)
     windows = pool_windows(function, x, rank, kernel_size, stride, padding, 1, bool(ceil_mode))
     if rank == 3 and any(n < k for n, k in zip(windows.size, windows.kernel, strict=True)):
         (t, h, w), (kt, kh, kw) = windows.size, windows.kernel
@@ -206,7 +215,7 @@ def avg_pool3d(
     out: Tensor | None = None,
 ) -> Tensor:
     """The average of every window of volumes; `divisor_override` divides by another number. See avg_pool1d."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(
             avg_pool3d,
             input,
@@ -228,6 +237,14 @@ def _lp_pool(
     function: str, rank: int, input: Any, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: Any
 ) -> Tensor:
     x = require_tensor(function, "input", 1, input)
+    if rank > 1 and isinstance(kernel_size, (tuple, list)) and len(kernel_size) < rank:
+        raise ValueError(
+            f"not enough values to unpack (expected {rank}, got {len(kernel_size)}): kernel_size of {function}"
+        )
+    if norm_type in (math.inf, -math.inf):  # the largest size in a window, or the smallest
+        size = x.abs() if norm_type > 0 else -x.abs()
+        ends: Tensor = max_pool(f"max_pool{rank}d", rank, size, kernel_size, stride, 0, 1, ceil_mode, False)
+        return ends if norm_type > 0 else -ends
     name = f"avg_pool{rank}d"
     mean = _avg_pool(name, rank, x.pow(norm_type), kernel_size, stride, 0, ceil_mode, True, None)
     count = math.prod(numbers(function, "kernel_size", 3, kernel_size, rank))

@@ -13,8 +13,8 @@ from retrograd.core.apply import apply_n
 from retrograd.core.modes import before_write
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import overlap_error
-from retrograd.errors import DimensionError, ShapeError
-from retrograd.ops.common import differ, number_from, require_tensor
+from retrograd.errors import DimensionError, ShapeError, dimension_error
+from retrograd.ops.common import differ, number_from, optional_tensor, real_from, require_tensor
 from retrograd.ops.constants import constant
 from retrograd.ops.elementwise.exponential import Rsqrt
 from retrograd.ops.nn.host import as_constant
@@ -100,7 +100,7 @@ def batch_norm(
     training: bool,
     momentum: float,
     eps: float,
-    cudnn_enabled: bool = True,
+    cudnn_enabled: bool,
 ) -> Tensor:
     """`input` with mean 0 and variance 1 within each channel, times `weight`, plus `bias`.
 
@@ -125,7 +125,8 @@ def batch_norm(
         )
     channels = x.array.shape[1] if x.array.ndim > 1 else 0
     named = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
-    for name, v in named.items():
+    for position, (name, given) in zip((4, 5, 2, 3), named.items(), strict=True):
+        v = optional_tensor("batch_norm", name, position, given)
         if v is not None and v.array.shape != (channels,):
             raise ShapeError(f"{name} should contain {channels} elements not {v.array.size}")
     constant("native_batch_norm", "running_mean", running_mean)
@@ -172,6 +173,7 @@ def functional_batch_norm(
     tensor([0.2000])
     """
     x = require_tensor("batch_norm", "input", 1, input)
+    eps = real_from("batch_norm", "eps", 8, eps)
     if eps <= 0.0 and (training or eps < 0.0):
         bound = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {bound}, but got {eps}")
@@ -179,7 +181,7 @@ def functional_batch_norm(
         raise DimensionError("batch_norm: the input has no dimensions; it should have a batch and channels")
     if training and x.array.ndim > 1:
         check_several(x, int(np.prod(x.array.shape[:1] + x.array.shape[2:])), str(x.shape))
-    return batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps)
+    return batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps, True)
 
 
 @public("native_batch_norm")
@@ -194,7 +196,7 @@ def native_batch_norm(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`batch_norm`, with the mean and the reciprocal standard deviation of the batch (both empty if not training)."""
-    out = batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    out = batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
     if not training:
         nothing = maker_of(input.array.dtype).empty(0, input.array.dtype)
         return out, as_constant(nothing, input), as_constant(nothing.copy(), input)
@@ -211,7 +213,7 @@ def instance_norm(
     use_input_stats: bool,
     momentum: float,
     eps: float,
-    cudnn_enabled: bool = True,
+    cudnn_enabled: bool,
 ) -> Tensor:
     """`batch_norm` within each sample: `nn.functional.instance_norm` has the arguments in a handier order."""
     x = require_tensor("instance_norm", "input", 1, input)
@@ -219,10 +221,13 @@ def instance_norm(
         raise RuntimeError(
             "Expected running_mean and running_var to be defined when use_input_stats is false"
         )
+    if x.array.ndim < 2:
+        raise dimension_error(x.array.ndim, x.array.ndim)
     n, c = x.array.shape[:2]
-    w, b, mean, var = (_repeated(v, n) for v in (weight, bias, running_mean, running_var))
+    w, b = _repeated("weight", 2, weight, n), _repeated("bias", 3, bias, n)
+    mean, var = _repeated("running_mean", 4, running_mean, n), _repeated("running_var", 5, running_var, n)
     one = reshape(x, (1, n * c, *x.array.shape[2:]))
-    out = batch_norm(one, w, b, mean, var, use_input_stats, momentum, eps)
+    out = batch_norm(one, w, b, mean, var, use_input_stats, momentum, eps, True)
     for running, moved in ((running_mean, mean), (running_var, var)):
         if running is not None and use_input_stats and n:
             before_write(running.array)
@@ -232,8 +237,8 @@ def instance_norm(
     return found
 
 
-def _repeated(v: Any, n: int) -> Any:
-    return v if v is None else v.repeat(n)
+def _repeated(name: str, position: int, v: Any, n: int) -> Any:
+    return v if v is None else require_tensor("instance_norm", name, position, v).repeat(n)
 
 
 @public("nn.functional.instance_norm")
@@ -251,4 +256,4 @@ def functional_instance_norm(
     x = require_tensor("instance_norm", "input", 1, input)
     if use_input_stats and int(np.prod(x.array.shape[2:])) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {x.shape}")
-    return instance_norm(x, weight, bias, running_mean, running_var, use_input_stats, momentum, eps)
+    return instance_norm(x, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)

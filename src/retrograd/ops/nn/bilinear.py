@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend
 from retrograd.core.apply import apply_n
-from retrograd.core.op import Variadic, X, added, conjugate
+from retrograd.core.autocast import autocasting_on_gpu, widest
+from retrograd.core.families import added, conjugate
+from retrograd.core.op import Variadic, X
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError
-from retrograd.ops.common import require_tensor
+from retrograd.errors import DimensionError, DtypeError, ShapeError, dimension_error
+from retrograd.ops.common import optional_tensor, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import reshape
 
@@ -59,6 +61,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     >>> rg.bilinear(rg.tensor([1.0, 2.0]), rg.tensor([3.0]), rg.ones(1, 2, 1))
     tensor([9.])
     """
+    if autocasting_on_gpu(input1):
+        return widest(bilinear, input1, input2, weight, bias)
     x, y = require_tensor("bilinear", "input1", 1, input1), require_tensor("bilinear", "input2", 2, input2)
     w = require_tensor("bilinear", "weight", 3, weight)
     _check(x, y, w, bias)
@@ -81,11 +85,20 @@ def _check(x: Tensor, y: Tensor, w: Tensor, bias: Any) -> None:
     for i, (m, n) in enumerate(zip(a.shape[:-1], b.shape[:-1], strict=True)):
         if m != n:
             raise ShapeError(f"bilinear(): input batch dimensions do not match at dim {i}: got {m} and {n}")
+    if c.ndim < 3 or not a.ndim:
+        raise dimension_error(min(c.ndim, 2), c.ndim) if c.ndim < 3 else dimension_error(-1, 0)
+    if c.ndim > 3:
+        raise ShapeError(f"bilinear(): the weight has three dimensions, but it has {c.ndim}")
     for name, found, wanted in (("input1", a.shape[-1], c.shape[1]), ("input2", b.shape[-1], c.shape[2])):
         if found != wanted:
             raise ShapeError(
                 f"bilinear(): {name} size does not match weight size: got {found} but expected {wanted}"
             )
+    bias = optional_tensor("bilinear", "bias", 4, bias)
+    if bias is not None and bias.array.ndim == 0:
+        raise DimensionError(
+            "Dimension specified as 0 but tensor has no dimensions: the bias of bilinear() is a vector"
+        )
     if bias is not None and bias.array.shape[0] != c.shape[0]:
         raise ShapeError(
             f"bilinear(): bias size does not match weight size: got {bias.array.shape[0]} but expected {c.shape[0]}"

@@ -21,7 +21,8 @@ from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.kernels.along_axis import WHOLE
 from retrograd.core.apply import apply_n
 from retrograd.core.autocast import autocasting, lowered
-from retrograd.core.op import Bilinear, Variadic, X, added
+from retrograd.core.families import Bilinear, added
+from retrograd.core.op import Variadic, X
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DTYPE_NAMES, DtypeError, ShapeError, sizes, type_name, unsupported_dtype
@@ -83,8 +84,9 @@ class Geometry(NamedTuple):
     def reversed_weight(self, w: Array) -> Array:
         """The weight back to front, inputs and outputs exchanged in each group."""
         turned = w[(WHOLE, WHOLE) + (slice(None, None, -1),) * (w.ndim - 2)]
-        turned = turned.reshape(self.groups, -1, *w.shape[1:]).swapaxes(1, 2)
-        return turned.reshape(self.groups * w.shape[1], -1, *w.shape[2:])
+        each = len(w) // self.groups
+        turned = turned.reshape(self.groups, each, *w.shape[1:]).swapaxes(1, 2)
+        return turned.reshape(self.groups * w.shape[1], each, *w.shape[2:])
 
 
 def in_single(x: Array, y: Array) -> tuple[Array, Array]:
@@ -411,22 +413,28 @@ def _transposed_geometry(o: Options, x: Array, w: Array) -> Geometry:
     return Geometry(Sliding(tuple(size), w.shape[2:], o.stride, o.padding, o.dilation, x.shape[2:]), o.groups)
 
 
-def _convolved(x: Tensor, w: Tensor, b: Tensor | None, o: Options) -> Tensor:
+def _check_ranks(x: Array, w: Array) -> None:
+    if x.ndim != w.ndim:
+        raise ShapeError(
+            f"Expected {w.ndim}-dimensional input for {w.ndim}-dimensional weight {sizes(w.shape)}, but got "
+            f"{x.ndim}-dimensional input of size {sizes(x.shape)} instead"
+        )
+
+
+def _convolution(x: Tensor, w: Tensor, b: Tensor | None, o: Options) -> Tensor:
     a, weight, bias = x.array, w.array, None if b is None else b.array
     _check_options(o, weight)
-    if a.ndim != weight.ndim:
-        raise ShapeError(
-            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {sizes(weight.shape)}, but "
-            f"got {a.ndim}-dimensional input of size {sizes(a.shape)} instead"
-        )
+    _check_ranks(a, weight)
     _check_shapes(o, a, weight, bias)
     _check_dtypes(a, weight, bias)
     geometry = _transposed_geometry(o, a, weight) if o.transposed else _forward_geometry(o, a, weight)
+    if a.shape[1] == 0:  # PyTorch gives as many channels as it gets
+        w, b = w[:0], None if b is None else b[:0]
     found: Tensor = apply_n(Convolution(geometry, o.transposed, o.output_padding), (x, w, b))
     return found
 
 
-def _convolve(
+def _conv_nd(
     function: str,
     n: int,
     operands: tuple[Any, Any, Any],
@@ -452,13 +460,15 @@ def _convolve(
     kernel = w.array.shape[2:]
     steps, gaps = _numbers(function, "stride", stride, n), _numbers(function, "dilation", dilation, n)
     if len(kernel) != n:  # a weight of another rank is reported as PyTorch does
+        if padding == "same":
+            _check_ranks(x.array, w.array)
         _numbers(function, "stride", steps, len(kernel))
     if isinstance(padding, str):
         x, border = _named_padding(x, padding, kernel, steps, gaps)
     else:
         border = _numbers(function, "padding", padding, n)
     more = _numbers(function, "output_padding", output_padding, n)
-    out = _convolved(x, w, b, Options(steps, border, gaps, more, integer(groups), transposed))
+    out = _convolution(x, w, b, Options(steps, border, gaps, more, integer(groups), transposed))
     return out.squeeze(0) if single else out
 
 
@@ -509,7 +519,7 @@ def conv1d(
     """
     if autocasting():
         return lowered(conv1d, input, weight, bias, stride, padding, dilation, groups)
-    return _convolve("conv1d", 1, (input, weight, bias), stride, padding, dilation, 0, groups, False)
+    return _conv_nd("conv1d", 1, (input, weight, bias), stride, padding, dilation, 0, groups, False)
 
 
 @public("conv2d", "nn.functional.conv2d")
@@ -530,7 +540,7 @@ def conv2d(
     """
     if autocasting():
         return lowered(conv2d, input, weight, bias, stride, padding, dilation, groups)
-    return _convolve("conv2d", 2, (input, weight, bias), stride, padding, dilation, 0, groups, False)
+    return _conv_nd("conv2d", 2, (input, weight, bias), stride, padding, dilation, 0, groups, False)
 
 
 @public("conv3d", "nn.functional.conv3d")
@@ -546,7 +556,7 @@ def conv3d(
     """The convolution of volumes [batch, channel, depth, height, width]; see conv1d."""
     if autocasting():
         return lowered(conv3d, input, weight, bias, stride, padding, dilation, groups)
-    return _convolve("conv3d", 3, (input, weight, bias), stride, padding, dilation, 0, groups, False)
+    return _conv_nd("conv3d", 3, (input, weight, bias), stride, padding, dilation, 0, groups, False)
 
 
 @public("conv_transpose1d", "nn.functional.conv_transpose1d")
@@ -575,7 +585,7 @@ def conv_transpose1d(
             conv_transpose1d, input, weight, bias, stride, padding, output_padding, groups, dilation
         )
     operands = (input, weight, bias)
-    return _convolve("conv_transpose1d", 1, operands, stride, padding, dilation, output_padding, groups, True)
+    return _conv_nd("conv_transpose1d", 1, operands, stride, padding, dilation, output_padding, groups, True)
 
 
 @public("conv_transpose2d", "nn.functional.conv_transpose2d")
@@ -595,7 +605,7 @@ def conv_transpose2d(
             conv_transpose2d, input, weight, bias, stride, padding, output_padding, groups, dilation
         )
     operands = (input, weight, bias)
-    return _convolve("conv_transpose2d", 2, operands, stride, padding, dilation, output_padding, groups, True)
+    return _conv_nd("conv_transpose2d", 2, operands, stride, padding, dilation, output_padding, groups, True)
 
 
 @public("conv_transpose3d", "nn.functional.conv_transpose3d")
@@ -615,7 +625,7 @@ def conv_transpose3d(
             conv_transpose3d, input, weight, bias, stride, padding, output_padding, groups, dilation
         )
     operands = (input, weight, bias)
-    return _convolve("conv_transpose3d", 3, operands, stride, padding, dilation, output_padding, groups, True)
+    return _conv_nd("conv_transpose3d", 3, operands, stride, padding, dilation, output_padding, groups, True)
 
 
 @public("convolution")
@@ -623,11 +633,11 @@ def convolution(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
-    stride: Ints,
-    padding: Ints,
-    dilation: Ints,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
     transposed: bool,
-    output_padding: Ints,
+    output_padding: Sequence[int],
     groups: int,
 ) -> Tensor:
     """A convolution of any rank, or its transpose, of a batch; all options must be given."""
@@ -636,6 +646,12 @@ def convolution(
         require_tensor("convolution", "weight", 2, weight),
     )
     b = None if bias is None else require_tensor("convolution", "bias", 3, bias)
+    for position, value in ((4, stride), (5, padding), (6, dilation), (8, output_padding)):
+        if not isinstance(value, (tuple, list)):
+            name = ("stride", "padding", "dilation", "", "output_padding")[position - 4]
+            raise TypeError(
+                f"convolution(): argument '{name}' (position {position}) must be tuple of ints, not {type_name(value)}"
+            )
     n = w.array.ndim - 2
     if n < 1:
         raise ShapeError(f"weight should have at least three dimensions, got {sizes(w.array.shape)}")
@@ -647,7 +663,7 @@ def convolution(
         integer(groups),
         bool(transposed),
     )
-    return _convolved(x, w, b, o)
+    return _convolution(x, w, b, o)
 
 
 @public("conv_tbc", "nn.functional.conv_tbc")

@@ -11,12 +11,20 @@ import numpy as np
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, is_array, whole
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
-from retrograd.core.autocast import autocasting, in_float32
-from retrograd.core.op import added
+from retrograd.core.autocast import autocasting, autocasting_on_gpu, in_float32
+from retrograd.core.families import added
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, sizes
-from retrograd.ops.common import as_value, plain, require_tensor, tensor_of
+from retrograd.errors import DtypeError, ShapeError, sizes, unsupported_dtype
+from retrograd.ops.common import (
+    as_value,
+    joint_shape,
+    optional_tensor,
+    plain,
+    real_from,
+    require_tensor,
+    tensor_of,
+)
 from retrograd.ops.constants import WithConstants, constant
 from retrograd.ops.elementwise.binary import Xlogy
 from retrograd.ops.elementwise.choose import Clamp, Where
@@ -335,6 +343,7 @@ def _check_classes(x: Tensor, t: Tensor, weight: Any) -> None:
             f"expected target dtype to be Long or Byte, but got {SCALAR_NAMES[t.array.dtype]}. Convert class "
             "numbers with .long()."
         )
+    weight = optional_tensor("nll_loss", "weight", 3, weight)
     if weight is None:
         return
     classes = x.array.shape[0 if x.array.ndim == 1 else 1]
@@ -389,6 +398,8 @@ def cross_entropy(
     code = reduction_code(reduction, size_average, reduce)
     x = require_tensor("cross_entropy_loss", "input", 1, input)
     t = require_tensor("cross_entropy_loss", "target", 2, target)
+    optional_tensor("cross_entropy_loss", "weight", 3, weight)
+    label_smoothing = real_from("cross_entropy_loss", "label_smoothing", 6, label_smoothing)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     axis = 0 if x.array.ndim < 2 else 1
@@ -479,6 +490,11 @@ def binary_cross_entropy(
     >>> binary_cross_entropy(rg.tensor([0.5, 0.5]), rg.tensor([1.0, 0.0]))
     tensor(0.6931)
     """
+    if autocasting_on_gpu(input):
+        raise RuntimeError(
+            "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast. A probability in "
+            "lower precision is 0 or 1 too early: use binary_cross_entropy_with_logits, which takes what sigmoid got."
+        )
     if autocasting():
         return in_float32(binary_cross_entropy, input, target, weight, size_average, reduce, reduction)
     code = reduction_code(reduction, size_average, reduce)
@@ -489,7 +505,7 @@ def binary_cross_entropy(
             f"Using a target size ({t.shape}) that is different to the input size ({x.shape}) is deprecated. Please "
             "ensure they have the same size."
         )
-    for v in (t, weight):
+    for v in (t, optional_tensor(name, "weight", 3, weight)):
         if v is not None and v.array.dtype != x.array.dtype:
             raise DtypeError(
                 f"Found dtype {SCALAR_NAMES[v.array.dtype]} but expected {SCALAR_NAMES[x.array.dtype]}"
@@ -504,7 +520,7 @@ def _check_broadcast(weight: Any, x: Tensor) -> None:
     if weight is None:
         return
     try:
-        fits = np.broadcast_shapes(weight.array.shape, x.array.shape) == x.array.shape
+        fits = joint_shape(weight.array.shape, x.array.shape) == x.array.shape
     except ValueError:
         fits = False
     if not fits:
@@ -546,8 +562,10 @@ def binary_cross_entropy_with_logits(
             f"result type Float can't be cast to the desired output type {SCALAR_NAMES[t.array.dtype]}. Convert the "
             "target with .float()."
         )
+    if x.array.dtype.kind != "f":
+        raise unsupported_dtype("log_sigmoid_cpu", x.array.dtype, "convert it with .float()")
     for argument, v in (("weight", weight), ("pos_weight", pos_weight)):
-        _check_broadcast(constant(name, argument, v), x)
+        _check_broadcast(constant(name, argument, optional_tensor(name, argument, 3, v)), x)
     found: Tensor = apply_n(BinaryCrossEntropyWithLogits(code), (x, t, weight, pos_weight))
     return found
 

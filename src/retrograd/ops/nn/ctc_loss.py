@@ -14,17 +14,19 @@ LOWEST stands for the logarithm of 0, because -inf - -inf would be NaN.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
 
 from retrograd.backends.base import Backend
+from retrograd.backends.pieces import look
 from retrograd.core.apply import apply_n
-from retrograd.core.autocast import autocasting, in_float32
+from retrograd.core.autocast import autocasting_on_cpu, in_float32
 from retrograd.core.saved import constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
-from retrograd.errors import ShapeError, unsupported_dtype
+from retrograd.errors import OperandError, ShapeError, type_name, unsupported_dtype
 from retrograd.ops.common import differ, plain, require_tensor
 from retrograd.ops.constants import WithConstants
 from retrograd.ops.elementwise.choose import Clamp, Where
@@ -56,8 +58,7 @@ class CtcLoss(WithConstants):
         "blank",
         "zero_infinity",
     )
-    array_params = ("targets", "input_lengths", "target_lengths")
-    constants_behind: ClassVar[bool] = True
+    array_params: ClassVar[tuple[str, ...]] = ("targets", "input_lengths", "target_lengths")
     shown: ClassVar[dict[str, str]] = {
         "blank": "blank", "zero_infinity": "zero_infinity", "log_probs": "x:0", "targets": "constant:0",
     }  # fmt: skip
@@ -105,6 +106,7 @@ class CtcLoss(WithConstants):
         first[:, :2] = True
         found = [e[0] + log_mask(first, e)]
         for t in range(1, e.shape[0]):
+            look()
             a = found[-1]
             one = Shift(1, 1, LOWEST).on(a)
             moved = Stack(0).on(a, one, Shift(1, 1, LOWEST).on(one) + skip)
@@ -117,6 +119,7 @@ class CtcLoss(WithConstants):
         end, skip = log_mask(self.last(), e), log_mask(self.skips(), e)
         found = [e[e.shape[0] - 1] + end]
         for t in range(e.shape[0] - 2, -1, -1):
+            look()
             b = found[-1]
             one = Shift(1, -1, LOWEST).on(b)
             moved = Stack(0).on(b, one, Shift(1, -1, LOWEST).on(Shift(1, -1, LOWEST).on(b + skip)))
@@ -161,6 +164,26 @@ class CtcLoss(WithConstants):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+def _check_kinds(lengths: Sequence[Any], blank: Any, zero_infinity: Any) -> None:
+    """Both lengths must be tensors, or both sequences of ints; the blank an int."""
+    if not isinstance(zero_infinity, (bool, np.bool_)):
+        raise _wrong("zero_infinity", "bool", zero_infinity)
+    if isinstance(blank, bool) or not hasattr(blank, "__index__"):
+        raise _wrong("blank", "int", blank)
+    if all(isinstance(given, Tensor) for given in lengths):
+        return
+    for name, given in zip(("input_lengths", "target_lengths"), lengths, strict=True):
+        if not isinstance(given, (list, tuple)) or not all(hasattr(n, "__index__") for n in given):
+            raise _wrong(name, "tuple of ints, or a Tensor as the other lengths are", given)
+
+
+def _wrong(name: str, wanted: str, given: Any) -> TypeError:
+    return OperandError(
+        "ctc_loss() received an invalid combination of arguments - "
+        f"argument '{name}' must be {wanted}, not {type_name(given)}"
+    )
+
+
 def _lengths(name: str, given: Any, batch: int) -> Array:
     """Lengths, given as a tensor or a sequence of ints."""
     if isinstance(given, Tensor):
@@ -168,7 +191,7 @@ def _lengths(name: str, given: Any, batch: int) -> Array:
             raise RuntimeError(f"{name} must be integral, not {given.array.dtype}")
         found = on_host(given).reshape(-1).astype(np.int64)
     else:
-        found = np.array([int(n.__index__()) for n in given], np.int64)
+        found = np.array([index(n) for n in given], np.int64)
     if found.size != batch:
         raise ShapeError(f"{name} must be of size batch_size: there are {found.size} for {batch} samples")
     return found
@@ -187,6 +210,11 @@ def _rows(targets: Array, lengths: Array, classes: int) -> Array:
     """The targets as rows of equal length, filled up with zeros."""
     if (lengths < 0).any():
         raise RuntimeError(f"Expected target_lengths to have value at least 0, but got value {lengths.min()}")
+    if targets.ndim not in (1, 2):
+        raise ShapeError(
+            f"Expected 1 to 2 dimensions, but got {targets.ndim}-dimensional tensor for argument #2 'targets' (while "
+            "checking arguments for ctc_loss)"
+        )
     longest = int(lengths.max()) if lengths.size else 0
     there = np.arange(longest) < lengths[:, None]
     if targets.ndim == 1:
@@ -197,7 +225,12 @@ def _rows(targets: Array, lengths: Array, classes: int) -> Array:
             )
         rows = np.zeros(there.shape, np.int64)
         rows[there] = targets
-    elif targets.shape[0] != len(lengths) or targets.shape[1] < longest:
+    elif targets.shape[0] != len(lengths):
+        raise ShapeError(
+            f"Expected tensor to have size {len(lengths)} at dimension 0, but got size {targets.shape[0]} for "
+            "argument #2 'targets' (while checking arguments for ctc_loss)"
+        )
+    elif targets.shape[1] < longest:
         raise ShapeError(
             f"Expected tensor to have size at least {longest} at dimension 1, but got size {targets.shape[1]} for "
             "argument #2 'targets' (while checking arguments for ctc_loss)"
@@ -220,7 +253,7 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> Tensor:
     """`nn.functional.ctc_loss` with a number for `reduction`."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(
             ctc_loss, log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
         )
@@ -232,9 +265,10 @@ def ctc_loss(
         return found
     logs: Any = require_tensor("ctc_loss", "log_probs", 1, log_probs)
     t = on_host(require_tensor("ctc_loss", "targets", 2, targets))
+    _check_kinds((input_lengths, target_lengths), blank, zero_infinity)
     single = logs.array.ndim == 2
     if single:
-        logs, t = logs.unsqueeze(1), t.reshape(1, -1)
+        logs = logs.unsqueeze(1)
     if logs.array.ndim != 3:
         raise ShapeError(
             f"Expected 3-dimensional tensor, but got {logs.array.ndim}-dimensional tensor for argument #1 'log_probs' "

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, ClassVar
 
-import numpy as np
-
 from retrograd.backends.base import Backend, common_backend
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.autocast import autocasting, in_float32
@@ -14,7 +12,7 @@ from retrograd.core.op import Binary, X, Y
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import broadcast_error, sizes
-from retrograd.ops.common import no_cast, number_from, require_tensor
+from retrograd.ops.common import joint_shape, no_cast, real_from, require_tensor
 from retrograd.ops.elementwise.sign import Abs
 from retrograd.ops.nn.activation import Hardtanh, unsupported
 from retrograd.ops.reduce.sums import Mean, Sum
@@ -29,15 +27,25 @@ MSE, SMOOTH_L1, HUBER, BINARY, BINARY_OF_LOGITS = range(5)
 _CODES = {"none": NONE, "mean": MEAN, "sum": SUM}
 
 
+def reduction_name(size_average: Any, reduce: Any, emit_warning: bool = True) -> str:
+    """The reduction that the arguments of old say; what is None there is true."""
+    mean = size_average is None or size_average
+    found = "none" if reduce is not None and not reduce else "mean" if mean else "sum"
+    if emit_warning:
+        warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.",
+            UserWarning,
+        )
+    return found
+
+
 def reduction_code(reduction: Any, size_average: Any = None, reduce: Any = None) -> int:
     """The number of a reduction; the arguments of old, if given, overrule it."""
     if size_average is not None or reduce is not None:
-        mean = size_average is None or size_average
-        reduction = "none" if reduce is not None and not reduce else "mean" if mean else "sum"
-        warn(
-            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
-            UserWarning,
-        )
+        reduction = reduction_name(size_average, reduce)
+    if isinstance(reduction, str) and reduction == "elementwise_mean":
+        warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", UserWarning)
+        return MEAN
     if not isinstance(reduction, str) or reduction not in _CODES:
         raise ValueError(f"{reduction} is not a valid value for reduction: use 'none', 'mean' or 'sum'")
     return _CODES[reduction]
@@ -140,7 +148,7 @@ class SmoothL1Loss(DifferenceLoss):
     kernel = "smooth_l1_cpu"
     kind: ClassVar[int] = SMOOTH_L1
     params: ClassVar[tuple[str, ...]] = ("reduction", "beta")
-    shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "beta": "beta"}
+    shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "beta": "beta", "target": "y"}
 
     def __init__(self, reduction: int, beta: float) -> None:
         super().__init__(reduction)
@@ -163,7 +171,7 @@ class HuberLoss(DifferenceLoss):
     kernel = "huber_cpu"
     kind: ClassVar[int] = HUBER
     params: ClassVar[tuple[str, ...]] = ("reduction", "delta")
-    shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "delta": "delta"}
+    shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "delta": "delta", "target": "y"}
 
     def __init__(self, reduction: int, delta: float) -> None:
         super().__init__(reduction)
@@ -199,7 +207,7 @@ def _pair(function: str, input: Any, target: Any) -> tuple[Tensor, Tensor]:
 def _expanded(x: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
     """Two tensors, each broadcast to the size of both."""
     try:
-        size = np.broadcast_shapes(x.array.shape, t.array.shape)
+        size = joint_shape(x.array.shape, t.array.shape)
     except ValueError:
         raise broadcast_error(x.array.shape, t.array.shape) from None
     wide_x = x if x.array.shape == size else apply1(Expand(size), x)
@@ -241,7 +249,7 @@ def mse_loss(
     x, t = _pair("mse_loss", input, target)
     code = reduction_code(reduction, size_average, reduce)
     if weight is not None:
-        return _weighted((x - t) ** 2, x, weight, code)
+        return _weighted((x - t) ** 2, input, weight, code)
     found: Tensor = apply2(MseLoss(code), x, t)
     return found
 
@@ -262,7 +270,7 @@ def l1_loss(
     code = reduction_code(reduction, size_average, reduce)
     losses: Tensor = Abs().on(x - t)
     if weight is not None:
-        return _weighted(losses, x, weight, code)
+        return _weighted(losses, input, weight, code)
     return losses if code == NONE else losses.mean() if code == MEAN else losses.sum()
 
 
@@ -280,7 +288,7 @@ def smooth_l1_loss(
         return in_float32(smooth_l1_loss, input, target, size_average, reduce, reduction, beta)
     x, t = _pair("smooth_l1_loss", input, target)
     code = reduction_code(reduction, size_average, reduce)
-    beta = number_from("smooth_l1_loss", "beta", 4, beta)
+    beta = real_from("smooth_l1_loss", "beta", 4, beta)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta. It got {beta}.")
     return apply2(SmoothL1Loss(code, beta), x, t) if beta else l1_loss(x, t, reduction=_name_of(code))
@@ -295,7 +303,7 @@ def huber_loss(
         return in_float32(huber_loss, input, target, reduction, delta, weight)
     x, t = _pair("huber_loss", input, target)
     code = reduction_code(reduction)
-    delta = number_from("huber_loss", "delta", 4, delta)
+    delta = real_from("huber_loss", "delta", 4, delta)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta. It got {delta}.")
     if x.array.dtype.kind in "biu" and t.array.dtype.kind == "f":

@@ -14,12 +14,13 @@ from retrograd.backends.base import Backend, backend_of, common_backend, device_
 from retrograd.backends.casts import maker_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting_on_gpu, in_float32
+from retrograd.core.families import Linear
 from retrograd.core.inplace import check_writable, write_back
-from retrograd.core.op import Linear
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError
-from retrograd.ops.common import beside, number_from, require_tensor, tensor_of, wrap_dim
+from retrograd.ops.common import beside, number_from, real_from, require_tensor, tensor_of, wrap_dim
 from retrograd.ops.nn.activation import SELU_ALPHA, SELU_SCALE, dropout, unsupported
 from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.softmax import Softmax
@@ -32,7 +33,7 @@ class NativeDropout(Linear):
     """x where a mask is true, over the probability of that; else 0"""
 
     params: ClassVar[tuple[str, ...]] = ("kept", "p")
-    array_params = ("kept",)
+    array_params: ClassVar[tuple[str, ...]] = ("kept",)
     shown: ClassVar[dict[str, str]] = {"p": "p"}
 
     def __init__(self, kept: Array, p: float) -> None:
@@ -41,7 +42,7 @@ class NativeDropout(Linear):
 
     @property
     def _saved_result1(self) -> Tensor:
-        return Tensor(self.kept)
+        return Tensor(self.kept, share=True)
 
     def forward(self, xp: Backend, x: Array) -> Array:
         return x * (self.kept * (1 / (1 - self.p) if self.p < 1 else 1.0)).astype(x.dtype)
@@ -81,6 +82,7 @@ def _check_rate(p: float) -> None:
 
 
 def _check_rate_of_function(p: Any) -> None:
+    p = real_from("dropout", "p", 2, p)
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
@@ -106,11 +108,11 @@ def _noisy(x: Any, p: float, channels: bool, alpha: bool) -> Any:
     """Dropout that leaves something of its input."""
     kept = _kept(x.array, p, _channels(x) if channels else x.array.shape)
     if not alpha:
-        return x * Tensor(kept / kept.dtype.type(1 - p))
+        return x * Tensor(kept / kept.dtype.type(1 - p), share=True)
     limit = SELU_ALPHA * SELU_SCALE
     a = 1 / math.sqrt((limit * limit * p + 1) * (1 - p))
     shift = ((kept - 1) * (limit * a) + limit * a * p).astype(kept.dtype)
-    return x * Tensor((kept * a).astype(kept.dtype)) + Tensor(shift)
+    return x * Tensor((kept * a).astype(kept.dtype), share=True) + Tensor(shift, share=True)
 
 
 @public("dropout")
@@ -160,7 +162,7 @@ def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 @public("native_dropout")
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """`dropout`, with the mask of the elements that it kept."""
-    x, p = require_tensor("native_dropout", "input", 1, input), number_from("native_dropout", "p", 2, p)
+    x, p = require_tensor("native_dropout", "input", 1, input), real_from("native_dropout", "p", 2, p)
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={1 - p}")
     shape = x.array.shape
@@ -222,7 +224,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     x = require_tensor("dropout3d", "input", 1, input)
     if x.array.ndim not in (4, 5):
         _warn_of_dims(3, x.array.ndim)
-    return _of_channels(x, p, training, inplace, 4)
+    return _of_channels(x, p, training, inplace, 4 if x.array.ndim == 5 else x.array.ndim)
 
 
 def _of_channels(x: Any, p: Any, training: bool, inplace: bool, unbatched: int) -> Tensor:
@@ -261,6 +263,8 @@ def gumbel_softmax(
         tau: the smaller, the nearer the result is to a choice.
         hard: whether the result is exactly 0 and 1, with the gradient of the soft choice.
     """
+    if autocasting_on_gpu(logits):
+        return in_float32(gumbel_softmax, logits, tau, hard, eps, dim)
     x: Any = require_tensor("gumbel_softmax", "logits", 1, logits)
     if eps != 1e-10:
         warn("`eps` parameter is deprecated and has no effect.", UserWarning)
@@ -273,11 +277,11 @@ def gumbel_softmax(
     drawn = beside(stream_of(None, device_of(a)).standard_exponential(a.shape, np.float64), a)
     noise = -common_backend((a, drawn)).log(drawn).astype(a.dtype)
     axis = wrap_dim(dim, a.ndim)
-    soft: Tensor = apply1(Softmax(axis if a.ndim else None), (x + Tensor(noise)) / tau)
+    soft: Tensor = apply1(Softmax(axis if a.ndim else None), (x + Tensor(noise, share=True)) / tau)
     if not hard:
         return soft
     xp = backend_of(soft.array)
     choice = xp.zeros(soft.array.shape, soft.array.dtype)
     xp.put_along(choice, soft.array.argmax(axis=axis, keepdims=True), axis, xp.ones((), choice.dtype))
-    found: Tensor = Tensor(choice) - soft.detach() + soft
+    found: Tensor = Tensor(choice, share=True) - soft.detach() + soft
     return found

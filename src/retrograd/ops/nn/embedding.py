@@ -12,13 +12,13 @@ from retrograd.backends.dtypes import LIMITS, SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import is_index
 from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
+from retrograd.core.families import Linear
 from retrograd.core.inplace import check_writable
-from retrograd.core.op import Linear
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import is_stretched, overlap_error
-from retrograd.errors import DtypeError, ShapeError, sizes
-from retrograd.ops.common import as_value, deliver, require_tensor, tensor_of
+from retrograd.errors import DTYPE_NAMES, DtypeError, ShapeError, sizes
+from retrograd.ops.common import as_value, deliver, int_from, require_tensor, tensor_of
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.nn.layer_norm import wide
 from retrograd.ops.register import public
@@ -145,7 +145,9 @@ def table_embedding(
         raise IndexError(
             f"index out of range in self: indices go from {i.min()} to {i.max()}, but there are {len(table.array)} rows"
         )
-    op = Embedding(given, int(padding_idx), bool(scale_grad_by_freq), bool(sparse))
+    op = Embedding(
+        given, int_from("embedding", "padding_idx", 3, padding_idx), bool(scale_grad_by_freq), bool(sparse)
+    )
     found: Tensor = deliver(apply1(op, table), out)
     return found
 
@@ -199,6 +201,16 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
 
 
 def renormalise(x: Tensor, indices: Array, max_norm: float, norm_type: float) -> Tensor:
+    if x.array.ndim != 2:
+        raise ShapeError(
+            f"Expected 2-dimensional tensor, but got {x.array.ndim}-dimensional tensor for argument #1 'self' (while "
+            "checking arguments for embedding_renorm_)"
+        )
+    if x.array.dtype.kind in "biu" and indices.size:
+        raise DtypeError(
+            f"norm(): input dtype should be either floating point or complex. Got {DTYPE_NAMES[x.array.dtype.name]} "
+            "instead."
+        )
     rows = backend_of(indices).unique(indices)
     size = abs(x.array[rows])
     if norm_type == math.inf and size.size:

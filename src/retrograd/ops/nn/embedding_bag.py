@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
-from retrograd.core.op import added
+from retrograd.core.families import added
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
@@ -230,6 +230,20 @@ class Bags:
         self.bags = xp.where(indices == padding_idx, self.count, self.offset2bag)
 
 
+@overload
+def table_embedding_bag(
+    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
+    sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...  # fmt: skip
+
+
+@overload
+def table_embedding_bag(
+    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
+    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...  # fmt: skip
+
+
 @public("embedding_bag")
 def table_embedding_bag(
     weight: Tensor,
@@ -332,7 +346,7 @@ def embedding_bag(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
                 f"sequences. However, found offsets of type {type(offsets)}"
             )
-        offsets = as_constant(np.arange(shape[0]) * shape[1], indices)
+        offsets, include_last_offset = as_constant(np.arange(shape[0]) * shape[1], indices), False
         indices = reshape(indices, -1)
         factors = None if factors is None else reshape(factors, -1)
     elif len(shape) != 1:

@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend
 from retrograd.core.apply import apply1
-from retrograd.core.op import Linear
+from retrograd.core.families import Linear
 from retrograd.core.tensor import Tensor
-from retrograd.errors import ShapeError, sizes, unsupported_dtype
+from retrograd.errors import ShapeError, dimension_error, sizes, unsupported_dtype
 from retrograd.ops.common import require_tensor
 from retrograd.ops.nn.arguments import Ints
 from retrograd.ops.nn.sliding import Sliding, ints, sliding, spread_ints
 from retrograd.ops.register import public
+from retrograd.ops.shape.reshape import COPIED
 from retrograd.values import Array, Shape
 
 
@@ -35,7 +36,7 @@ class Im2Col(Linear):
     def forward(self, xp: Backend, x: Array) -> Array:
         found = self.windows.read(xp, self.windows.padded(xp, x))
         rows, columns = x.shape[-3] * math.prod(self.kernel), math.prod(self.windows.number)
-        return found.reshape(*x.shape[:-3], rows, columns).copy()
+        return xp.of_lines(COPIED, found).reshape(*x.shape[:-3], rows, columns)
 
     def transpose(self, g: Any) -> Any:
         return Col2Im(self.windows).on(g)
@@ -116,6 +117,8 @@ def unfold(
     """
     x = require_tensor("im2col", "input", 1, input)
     kernel, step, border, gap = _options("im2col", kernel_size, dilation, padding, stride)
+    if x.array.ndim < 3:
+        raise dimension_error(max(x.array.ndim, 1), x.array.ndim)
     tail = "with possibly 0 batch size and other non-zero dimensions for input"
     _check("unfold", "im2col_out_cpu", x, 3, tail)
     windows = sliding(x.array.shape[-2:], kernel, step, border, gap)
@@ -163,12 +166,20 @@ def fold(
             f"{rows} and kernel_size={_text(kernel)}."
         )
     windows = sliding(size, kernel, step, border, gap)
-    if math.prod(windows.number) != columns or min(windows.number) < 1:
+    given = (
+        f"Given output_size={_text(size)}, kernel_size={_text(kernel)}, dilation={_text(gap)}, "
+        f"padding={_text(border)}, stride={_text(step)}, "
+    )
+    if math.prod(windows.number) != columns:
         raise ShapeError(
-            f"Given output_size={_text(size)}, kernel_size={_text(kernel)}, dilation={_text(gap)}, padding="
-            f"{_text(border)}, stride={_text(step)}, expected size of input's dimension 2 to match the calculated "
-            f"number of sliding blocks {windows.number[0]} * {windows.number[1]} = {math.prod(windows.number)}, but "
-            f"got input.size(2)={columns}."
+            f"{given}expected size of input's dimension 2 to match the calculated number of sliding blocks "
+            f"{windows.number[0]} * {windows.number[1]} = {math.prod(windows.number)}, but got "
+            f"input.size(2)={columns}."
+        )
+    if min(windows.number) < 1:
+        raise ShapeError(
+            f"{given}calculated shape of the array of sliding blocks as {_text(windows.number)}, which is too small "
+            "(non-positive)"
         )
     found: Tensor = apply1(Col2Im(windows), x)
     return found

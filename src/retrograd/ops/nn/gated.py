@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import Any, ClassVar
-
-import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, device_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.autocast import autocasting, lowered
+from retrograd.core.families import added
 from retrograd.core.inplace import check_writable, write_back
-from retrograd.core.op import Binary, Unary, X, Y, added
+from retrograd.core.op import Binary, Unary, X, Y
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, ShapeError
-from retrograd.ops.common import as_value, deliver, number_from, plain, require_tensor, wrap_dim
+from retrograd.ops.common import as_value, deliver, number_from, plain, require_tensor, scalar_from, wrap_dim
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Sigmoid
 from retrograd.ops.elementwise.steps import tied
@@ -24,7 +25,7 @@ from retrograd.ops.nn.activation import Gate, Leaky, unsupported
 from retrograd.ops.random.generator import Generator, stream_of
 from retrograd.ops.register import public
 from retrograd.ops.shape.join import Cat
-from retrograd.values import Array
+from retrograd.values import Array, Number
 
 
 class Hardshrink(Gate):
@@ -85,7 +86,7 @@ class RreluWithNoise(Leaky):
 
     kernel = "leaky_relu_cpu"
     params: ClassVar[tuple[str, ...]] = ("lower", "upper", "training", "noise")
-    array_params = ("noise",)
+    array_params: ClassVar[tuple[str, ...]] = ("noise",)
     shown: ClassVar[dict[str, str]] = {"lower": "lower", "upper": "upper", "training": "training"}
 
     def __init__(self, lower: float, upper: float, training: bool, noise: Any) -> None:
@@ -130,7 +131,10 @@ class Glu(Unary):
     def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind != "f":
             raise unsupported("glu_cpu", x)
-        a, b = self.halves(x)
+        return xp.of_elements(partial(self.gated, xp), *self.halves(x))
+
+    def gated(self, xp: Backend, a: Array, b: Array) -> Array:
+        """Numbers times the sigmoid of others."""
         return a * Sigmoid().forward(xp, b)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
@@ -148,7 +152,7 @@ class Glu(Unary):
 
 
 @public("hardshrink", "nn.functional.hardshrink", method=True)
-def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
+def hardshrink(input: Tensor, lambd: Number = 0.5, *, out: Tensor | None = None) -> Tensor:
     """`input` where it is above `lambd` or below `-lambd`, else 0.
 
     >>> import retrograd as rg
@@ -156,6 +160,8 @@ def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
     tensor([-1.,  0.,  2.])
     """
     x, limit = require_tensor("hardshrink", "input", 1, input), number_from("hardshrink", "lambd", 2, lambd)
+    if isinstance(limit, complex) and x.array.dtype.kind != "c":
+        raise DtypeError("value cannot be converted to type float without overflow: lambd is complex")
     found: Tensor = deliver(apply1(Hardshrink(limit), x), out)
     return found
 
@@ -164,7 +170,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
 def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """`input` moved towards 0 by `lambd`, and 0 where that would pass it."""
     x = require_tensor("softshrink", "input", 1, input)
-    lambd = number_from("softshrink", "lambd", 2, lambd)
+    lambd = scalar_from("softshrink", "lambd", 2, lambd)
     if x.array.dtype.kind == "f" and not 0 <= lambd <= finfo(x.array.dtype).max:
         raise RuntimeError(
             f"lambda must be in range [0, {finfo(x.array.dtype).max:g}] for input dtype "
@@ -223,8 +229,9 @@ def rrelu(
         training: whether each element gets a slope of its own, drawn at random; if not, all get the middle.
     """
     x = require_tensor("rrelu", "input", 1, input)
+    lower, upper = scalar_from("rrelu", "lower", 2, lower), scalar_from("rrelu", "upper", 3, upper)
     for name, bound in (("lower", lower), ("upper", upper)):
-        if not np.isfinite(bound):
+        if not math.isfinite(bound):
             raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")

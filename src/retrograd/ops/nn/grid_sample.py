@@ -19,12 +19,21 @@ import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1, apply_n
-from retrograd.core.autocast import autocasting, in_float32, lowered
-from retrograd.core.op import Linear, Variadic, X, added
+from retrograd.core.autocast import autocasting, autocasting_on_gpu, in_float32, lowered, widest
+from retrograd.core.families import Linear, added
+from retrograd.core.op import Variadic, X
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DTYPE_NAMES, DtypeError, ShapeError, sizes, unsupported_dtype
-from retrograd.ops.common import as_value, plain, require_tensor, zero_like
+from retrograd.errors import (
+    DTYPE_NAMES,
+    DimensionError,
+    DtypeError,
+    ShapeError,
+    dimension_error,
+    sizes,
+    unsupported_dtype,
+)
+from retrograd.ops.common import as_value, plain, require_sequence, require_tensor, zero_like
 from retrograd.ops.index.gather import Gather, GatherAdjoint
 from retrograd.ops.nn.host import as_constant, library_of
 from retrograd.ops.register import public
@@ -290,6 +299,8 @@ def grid_sample(
     >>> rg.nn.functional.grid_sample(rg.tensor([[[[0.0, 4.0]]]]), points, align_corners=False)
     tensor([[[[0., 2.]]]])
     """
+    if autocasting_on_gpu(input):
+        return widest(grid_sample, input, grid, mode, padding_mode, align_corners)
     if autocasting():
         return in_float32(grid_sample, input, grid, mode, padding_mode, align_corners)
     if mode not in MODES:
@@ -348,9 +359,14 @@ def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
     """`grid_sample` with its modes as numbers: bilinear, nearest, bicubic; zeros, border, reflection."""
+    if autocasting_on_gpu(input):
+        return widest(grid_sampler, input, grid, interpolation_mode, padding_mode, align_corners)
     if autocasting():
         return in_float32(grid_sampler, input, grid, interpolation_mode, padding_mode, align_corners)
     mode, padding = integer(interpolation_mode), integer(padding_mode)
+    for name, position, v in (("input", 1, input), ("grid", 2, grid)):
+        if require_tensor("grid_sampler", name, position, v).array.ndim == 0:
+            raise dimension_error(0, 0)
     if not (0 <= mode < len(MODES) and 0 <= padding < len(PADDINGS)):
         raise RuntimeError(
             f"grid_sampler(): modes are 0, 1 or 2, but got {mode} for interpolation and {padding} for padding"
@@ -375,7 +391,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     x = require_tensor("affine_grid", "theta", 1, theta)
     if x.array.dtype.kind != "f":
         raise ValueError(f"Expected theta to have floating point type, but got torch.{x.array.dtype}")
-    target = tuple([integer(n) for n in size])
+    target = tuple([integer(n) for n in require_sequence("affine_grid", "size", 2, size)])
     if len(target) not in (4, 5):
         raise NotImplementedError(
             "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
@@ -405,10 +421,14 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
     if autocasting():
         return lowered(affine_grid_generator, theta, size, align_corners)
     x: Tensor = require_tensor("affine_grid_generator", "theta", 1, theta)
-    target = tuple([integer(n) for n in size])
+    target = tuple([integer(n) for n in require_sequence("affine_grid_generator", "size", 2, size)])
     if len(target) not in (4, 5):
         raise ShapeError(
             f"AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs: size has {len(target)} numbers"
+        )
+    if x.array.ndim != 3:
+        raise DimensionError(
+            f"Dimension out of range: theta has the shape {sizes(x.array.shape)}, not that of matrices"
         )
     if len(x.array) != target[0]:
         raise ShapeError(

@@ -9,19 +9,19 @@ from typing import Any, ClassVar
 from retrograd.backends.base import Backend
 from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
-from retrograd.core.op import Linear
+from retrograd.core.families import Linear
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import number_from, require_tensor
+from retrograd.ops.common import number_from, real_from, require_tensor
 from retrograd.ops.linalg.product_arguments import element_count
 from retrograd.ops.nn.adaptive_pool import adaptive_avg
 from retrograd.ops.nn.arguments import Ints
 from retrograd.ops.nn.resample import (
     CLASSES,
     SMOOTHED,
-    Taps,
     cubic_taps,
+    kept,
     linear_taps,
     nearest_taps,
     smooth_taps,
@@ -60,12 +60,18 @@ def interpolate(
     >>> rg.nn.functional.interpolate(rg.tensor([[[0.0, 4.0]]]), scale_factor=2.0, mode="linear")
     tensor([[[0., 1., 3., 4.]]])
     """
+    if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: " + " | ".join(ALIGNABLE)
+        )
     x = require_tensor("interpolate", "input", 1, input)
     rank = x.array.ndim - 2
+    if not isinstance(mode, str):
+        raise _unsupported(mode, x.array.ndim)
     _check_mode(mode, align_corners, antialias, rank)
+    target, given = _target(x.array.shape[2:], size, scale_factor, recompute_scale_factor)
     if rank < 1 or rank > 3:
         raise _unsupported(mode, x.array.ndim)
-    target, given = _target(x.array.shape[2:], size, scale_factor, recompute_scale_factor)
     scales = given
     if mode == "nearest" and rank == 2:
         # PyTorch keeps and doubles the size of images exactly, whatever the scale that led to it.
@@ -89,19 +95,15 @@ def interpolate(
     return found
 
 
-def _taps(mode: str, n: int, m: int, scale: float | None, align_corners: bool, antialias: bool) -> Taps:
+def _taps(mode: str, n: int, m: int, scale: float | None, align_corners: bool, antialias: bool) -> Any:
     if antialias:
-        return smooth_taps(n, m, scale, align_corners, mode)
+        return kept(smooth_taps, n, m, scale, align_corners, mode)
     if mode.startswith("nearest"):
-        return nearest_taps(n, m, scale, mode == "nearest-exact")
-    return (cubic_taps if mode == "bicubic" else linear_taps)(n, m, scale, align_corners)
+        return kept(nearest_taps, n, m, scale, mode == "nearest-exact")
+    return kept(cubic_taps if mode == "bicubic" else linear_taps, n, m, scale, align_corners)
 
 
 def _check_mode(mode: Any, align_corners: Any, antialias: bool, rank: int) -> None:
-    if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
-        raise ValueError(
-            "align_corners option can only be set with the interpolating modes: " + " | ".join(ALIGNABLE)
-        )
     if mode == "lanczos" and not antialias:
         raise ValueError("Lanczos mode requires antialias=True")
     if mode == "lanczos" and align_corners:
@@ -140,7 +142,14 @@ def _target(
     factors = scale_factor if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * rank
     factors = [number_from("interpolate", "scale_factor", 3, f) for f in factors]
     _check_count("scale_factor", "scale_factor of shape", "s", size, factors)
-    target = tuple([math.floor(float(n * f)) for n, f in zip(size, factors, strict=True)])
+    lengths = [
+        float(real_from("interpolate", "scale_factor", 3, n * f)) for n, f in zip(size, factors, strict=True)
+    ]
+    if not all(map(math.isfinite, lengths)):
+        raise RuntimeError(
+            f"value cannot be converted to type int64_t without overflow: interpolate got {scale_factor}"
+        )
+    target = tuple([math.floor(n) for n in lengths])
     return target, [None] * rank if recompute else [float(f) for f in factors]
 
 
@@ -269,6 +278,9 @@ class ChannelShuffle(Linear):
         return ChannelShuffle(self.each).on(g)
 
 
+MOST_FACTOR = 3037000499  # its square is the last that fits an int64
+
+
 def _factor(function: str, name: str, value: Any, x: Tensor) -> int:
     if not hasattr(value, "__index__"):
         raise TypeError(f"{function}(): argument '{name}' (position 2) must be int, not {type_name(value)}")
@@ -294,6 +306,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     x = require_tensor("pixel_shuffle", "input", 1, input)
     factor = _factor("pixel_shuffle", "upscale_factor", upscale_factor, x)
     channels = x.array.shape[-3]
+    if factor > MOST_FACTOR:
+        raise ValueError(
+            f"upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor={factor}"
+        )
     if channels % factor**2:
         raise ShapeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,11 +14,11 @@ from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply_n
 from retrograd.core.autocast import autocasting_on_gpu, in_float32
+from retrograd.core.families import added
 from retrograd.core.modes import current
-from retrograd.core.op import added
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import number_from, require_tensor, tensor_of
+from retrograd.errors import DtypeError, ShapeError, dimension_error, sizes, type_name, unsupported_dtype
+from retrograd.ops.common import int_from, number_from, optional_tensor, real_from, require_tensor, tensor_of
 from retrograd.ops.constants import WithConstants
 from retrograd.ops.elementwise.exponential import Rsqrt
 from retrograd.ops.nn.activation import unsupported
@@ -152,6 +153,18 @@ class NativeLayerNorm(Normalised):
         self.axes, self.others = tuple(range(first, ndim)), tuple(range(first))
         return super().forward(xp, xs)
 
+    def computed(self, xp: Backend, xs: Sequence[Any]) -> Any:
+        if xs[0].dtype.itemsize > 2:
+            return super().computed(xp, xs)
+        return xp.of_lines(
+            partial(self.of_rows, xp, xs[1], xs[2]), xs[0], *self.axes
+        )  # each is copied, wider
+
+    def of_rows(self, xp: Backend, weight: Any, bias: Any, x: Array) -> Array:
+        """Some rows, normalised."""
+        found: Array = super().computed(xp, (x, weight, bias))
+        return found
+
     def run(self, xp: Backend, xs: Sequence[Any]) -> tuple[Array, Any]:
         found: tuple[Array, Any] = xp.layer_norm(self, xs)
         return found
@@ -226,27 +239,39 @@ def _sizes_given(function: str, normalized_shape: Any) -> Shape:
             f"{function}(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
             f"{type_name(normalized_shape)}"
         )
-    return tuple([int(n.__index__()) for n in normalized_shape])
+    for n in normalized_shape:
+        if type(n) is not int and not hasattr(n, "__index__"):
+            place = [other is n for other in normalized_shape].index(True)  # not by value: 1.0 equals 1
+            raise TypeError(
+                f"{function}(): argument 'normalized_shape' (position 2) must be tuple of ints, but found element of "
+                f"type {type_name(n)} at pos {place}"
+            )
+    return tuple([n if type(n) is int else int(n.__index__()) for n in normalized_shape])
 
 
-def _check_last(x: Tensor, shape: Shape, weight: Any, bias: Any) -> None:
+def _check_last(function: str, x: Tensor, shape: Shape, weight: Any, bias: Any) -> None:
     """The last dimensions of x are the ones to normalise, and the parameters have their shape."""
     if not shape:
         raise ShapeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
             "normalized_shape = []"
         )
-    for name, v in (("weight", weight), ("bias", bias)):
-        if v is not None and v.array.shape != shape:
-            raise ShapeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
-                f"{sizes(v.array.shape)} and normalized_shape = {sizes(shape)}"
-            )
+    _check_parameter(function, "weight", 3, weight, shape)
+    _check_parameter(function, "bias", 4, bias, shape)
     if x.array.shape[-len(shape) :] != shape:
         given = sizes(shape)
         raise ShapeError(
             f"Given normalized_shape={given}, expected input with shape [*, {given[1:]}, but got input of size"
             f"{sizes(x.array.shape)}"
+        )
+
+
+def _check_parameter(function: str, name: str, position: int, given: Any, shape: Shape) -> None:
+    v = optional_tensor(function, name, position, given)
+    if v is not None and v.array.shape != shape:
+        raise ShapeError(
+            f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+            f"{sizes(v.array.shape)} and normalized_shape = {sizes(shape)}"
         )
 
 
@@ -285,7 +310,7 @@ def layer_norm(
     if autocasting_on_gpu(input):
         return in_float32(layer_norm, input, normalized_shape, weight, bias, eps)
     x, shape = require_tensor("layer_norm", "input", 1, input), _sizes_given("layer_norm", normalized_shape)
-    _check_last(x, shape, weight, bias)
+    _check_last("layer_norm", x, shape, weight, bias)
     check_mixed(x, (weight, bias))
     found: Tensor = apply_n(NativeLayerNorm(shape, eps), (x, weight, bias))
     return found
@@ -318,12 +343,16 @@ def rms_norm(
     Args:
         eps: added to the mean of the squares; None for the machine epsilon of the dtype.
     """
+    if autocasting_on_gpu(input):
+        return in_float32(rms_norm, input, normalized_shape, weight, eps)
     x: Any = require_tensor("rms_norm", "input", 1, input)
     shape = _sizes_given("rms_norm", normalized_shape)
-    _check_last(x, shape, weight, None)
+    if x.array.ndim < len(shape):
+        raise ValueError(f"Input tensor must have at least {len(shape)} dimensions, but got {x.array.ndim}")
+    _check_last("rms_norm", x, shape, weight, None)
     if x.array.dtype.kind not in "fc":
         raise unsupported_dtype("rms_norm", x.array.dtype)
-    small = float(finfo(x.array.dtype).eps) if eps is None else eps
+    small = float(finfo(x.array.dtype).eps) if eps is None else real_from("rms_norm", "eps", 4, eps)
     if backend_of(x.array).fuses_rms_norm and x.array.dtype.kind == "f":
         found: Tensor = apply_n(FusedRmsNorm(shape, small), (x, weight, None))
         return found
@@ -354,7 +383,7 @@ def group_norm(
     x = require_tensor("group_norm", "input", 1, input)
     shape = x.array.shape
     if len(shape) < 2:
-        raise ShapeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
+        raise dimension_error(len(shape), len(shape))
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if shape[1] % num_groups:
@@ -362,7 +391,8 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{sizes(shape)} and num_groups={num_groups}"
         )
-    for name, v in (("weight", weight), ("bias", bias)):
+    for i, (name, given) in enumerate((("weight", weight), ("bias", bias))):
+        v = optional_tensor("group_norm", name, 3 + i, given)
         if v is not None and v.array.shape != (shape[1],):
             raise ShapeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
@@ -386,6 +416,7 @@ def functional_group_norm(
     if x.array.ndim < 2:
         raise ShapeError(f"Expected at least 2 dimensions for input tensor but received {x.array.ndim}")
     n, c = x.array.shape[:2]
+    num_groups = int_from("group_norm", "num_groups", 2, num_groups)
     if num_groups == 0:
         raise ZeroDivisionError("group_norm: the channels cannot be split into 0 groups")
     check_several(x, n * c // num_groups * int(np.prod(x.array.shape[2:])), str(list(x.array.shape)))
@@ -429,6 +460,7 @@ def local_response_norm(
     x = require_tensor("local_response_norm", "input", 1, input)
     if x.array.ndim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {x.array.ndim} dimensions)")
+    size = int_from("local_response_norm", "size", 2, size)
     if size < 1:
         raise RuntimeError(f"kernel size should be greater than zero, but got {size}")
     if not x.array.size:

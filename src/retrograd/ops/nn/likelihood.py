@@ -11,8 +11,8 @@ from retrograd.backends.casts import maker_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, sizes
-from retrograd.ops.common import int_from, number_from, require_tensor
+from retrograd.errors import DtypeError, ShapeError, broadcast_error, sizes, unsupported_dtype
+from retrograd.ops.common import int_from, real_from, require_tensor
 from retrograd.ops.elementwise.exponential import Exp, Log
 from retrograd.ops.index.mask import masked_fill
 from retrograd.ops.linalg.addmm import linear
@@ -20,7 +20,7 @@ from retrograd.ops.nn.cross_entropy import binary_cross_entropy_with_logits, cro
 from retrograd.ops.nn.difference_loss import MEAN, NONE, SUM, reduced, reduction_code
 from retrograd.ops.nn.host import as_constant
 from retrograd.ops.register import public
-from retrograd.ops.tensor.convert import clone
+from retrograd.ops.tensor.convert import clone, convert
 
 NAMES = {NONE: "none", MEAN: "mean", SUM: "sum"}
 
@@ -34,11 +34,12 @@ def poisson_nll_loss(
         return in_float32(poisson_nll_loss, input, target, log_input, full, eps, reduction)
     x: Any = require_tensor("poisson_nll_loss", "input", 1, input)
     t: Any = require_tensor("poisson_nll_loss", "target", 2, target)
-    eps = float(number_from("poisson_nll_loss", "eps", 5, eps))
+    eps = float(real_from("poisson_nll_loss", "eps", 5, eps))
     losses = Exp().on(x) - t * x if log_input else x - t * Log().on(x + eps)
     if full:
         approximation = t * Log().on(t) - t + Log().on(t * (2 * math.pi)) * 0.5
-        losses = losses + masked_fill(approximation, Tensor(t.array <= 1), 0)
+        added = masked_fill(approximation, Tensor(t.array <= 1, share=True), 0)
+        losses = losses + convert(added, losses.array.dtype)  # PyTorch adds in place
     found: Tensor = reduced(losses, reduction)
     return found
 
@@ -97,7 +98,7 @@ def gaussian_nll_loss(
             f"result type Float can't be cast to the desired output type {SCALAR_NAMES[v.array.dtype]}: "
             "gaussian_nll_loss takes a floating point variance. Convert it with .float() first."
         )
-    v, eps = clone(v), number_from("gaussian_nll_loss", "eps", 5, eps)
+    v, eps = clone(v), real_from("gaussian_nll_loss", "eps", 5, eps)
     backend_of(v.array).maximum(v.array, eps, out=v.array)
     losses = (Log().on(v) + (x - t) ** 2 / v) * 0.5
     if full:
@@ -154,15 +155,33 @@ def linear_cross_entropy(
             "expected equal input and linear_weight last dimensions (in_features), got "
             f"{x.array.shape[-1]} and {w.array.shape[-1]}, respectively"
         )
-    shape = w.array.shape[:-1]
-    logits = linear(x, w.reshape((-1, w.array.shape[-1])))
-    logits = logits.view((*x.array.shape[:-1], *shape))
-    if linear_bias is not None:
-        logits = logits + linear_bias
+    logits = _scores(x, w, linear_bias)
+    if (
+        ignore_index is not None
+        and logits.array.shape == require_tensor("linear_cross_entropy", "target", 3, target).array.shape
+    ):
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
     ignored = -100 if ignore_index is None else ignore_index
     return cross_entropy(
         logits, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
     )
+
+
+def _scores(x: Any, w: Any, bias: Any) -> Any:
+    """The scores of all classes of `linear_cross_entropy`, where w may have several dimensions of them."""
+    shape = w.array.shape[:-1]
+    if len(shape) > 1 and x.array.ndim == 1:
+        raise ShapeError(
+            f"K-dimensional loss defined by linear_weight shape {w.array.shape} requires batched input, "
+            f"(N, {x.array.shape[0]}), got unbatched input with shape {x.array.shape}"
+        )
+    scores = linear(x, w.reshape((-1, w.array.shape[-1]))).view((*x.array.shape[:-1], *shape))
+    if bias is None:
+        return scores
+    given = require_tensor("linear_cross_entropy", "linear_bias", 4, bias)
+    if given.array.shape != shape:
+        raise ShapeError(f"expected linear_bias shape {shape}, got {given.array.shape}")
+    return scores + given
 
 
 @public("kl_div")
@@ -184,4 +203,10 @@ def coded_binary_cross_entropy_with_logits(
 ) -> Tensor:
     """`nn.functional.binary_cross_entropy_with_logits` with a number for `reduction`."""
     name = NAMES.get(int_from("binary_cross_entropy_with_logits", "reduction", 5, reduction), "none")
+    x = require_tensor("binary_cross_entropy_with_logits", "input", 1, input)
+    t = require_tensor("binary_cross_entropy_with_logits", "target", 2, target)
+    if x.array.dtype.kind != "f":
+        raise unsupported_dtype("log_sigmoid_cpu", x.array.dtype, "convert it with .float()")
+    if x.array.shape != t.array.shape:
+        raise broadcast_error(x.array.shape, t.array.shape)
     return binary_cross_entropy_with_logits(input, target, weight, reduction=name, pos_weight=pos_weight)

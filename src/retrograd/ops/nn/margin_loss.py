@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from retrograd.backends.base import Backend, common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.kernels.blocks import LIMIT
+from retrograd.backends.pieces import look
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, broadcast_error, sizes
-from retrograd.ops.common import as_value, plain, require_tensor
+from retrograd.errors import DimensionError, DtypeError, ShapeError, broadcast_error, sizes
+from retrograd.ops.common import as_value, plain, require_tensor, scalar_from
 from retrograd.ops.constants import WithConstants, constant
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Sigmoid
@@ -43,13 +46,31 @@ class RowLoss(WithConstants):
         """The loss of each row."""
         raise NotImplementedError(f"{self.name()} has no losses()")
 
+    def row_work(self, width: int) -> int:
+        """How many numbers are computed on the way to the loss of a row."""
+        return width
+
+    def by_rows(self, xp: Backend, x: Array, xs: Sequence[Any]) -> Array:
+        """The loss of each row, of some rows at a time if they take much memory."""
+        step = max(1, LIMIT // self.row_work(x.shape[1]))
+        if not xp.is_plain or len(x) <= step:
+            return self.losses(xp, x, xs)
+        target = xs[1].reshape(len(x), -1)
+        found = xp.empty(len(x), x.dtype)
+        for i in range(0, len(x), step):
+            look()
+            found[i : i + step] = self.losses(
+                xp, x[i : i + step], (x[i : i + step], target[i : i + step], *xs[2:])
+            )
+        return found
+
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x = xs[0]
         if x.dtype.kind != "f":
             raise unsupported(self.kernel, x)
         self.in_shape = x.shape
         self.rows_shape = (-1, x.shape[-1] if x.ndim else 1)
-        found = self.losses(xp, x.reshape(self.rows_shape), xs)
+        found = self.by_rows(xp, x.reshape(self.rows_shape), xs)
         self.count = found.size
         if self.reduction != NONE:
             return reduced(found, self.reduction)
@@ -129,6 +150,9 @@ class MultilabelMarginLoss(RowLoss):
     def __init__(self, reduction: int) -> None:
         self.reduction = reduction
 
+    def row_work(self, width: int) -> int:
+        return width * width
+
     def excess(self, xs: Sequence[Any]) -> tuple[Array, Array, Array]:
         """The right classes (0 behind the last), and by right and wrong class the excess and what it counts."""
         x, target = plain(xs[0]).reshape(self.rows_shape), plain(xs[1]).reshape(self.rows_shape)
@@ -167,9 +191,15 @@ class SoftMarginLoss(WithConstants):
         self.reduction = reduction
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
-        losses = xp.asarray(xp.log1p(xp.exp(-xs[1].astype(xs[0].dtype, copy=False) * xs[0])))
+        x, target = xs[0], xs[1]
+        made = partial(self.losses, xp)
+        losses = xp.asarray(xp.of_elements(made, x, target) if x.shape == target.shape else made(x, target))
         self.count = losses.size
         return reduced(losses, self.reduction)
+
+    def losses(self, xp: Backend, x: Array, target: Array) -> Array:
+        """The loss of each element."""
+        return xp.log1p(xp.exp(-target.astype(x.dtype, copy=False) * x))
 
     def slopes(self, xs: Sequence[Any]) -> Any:
         """The derivative of each loss."""
@@ -231,8 +261,8 @@ def multi_margin_loss(
     code = reduction_code(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, not {p}")
-    p, margin = int(p), float(margin)
     name = "multi_margin_loss"
+    p, margin = int(p), float(scalar_from(name, "margin", 4, margin))
     x, t = require_tensor(name, "self", 1, input), require_tensor(name, "target", 2, target)
     w = constant(name, "weight", weight)
     _check_rows(x)
@@ -302,8 +332,12 @@ def multilabel_soft_margin_loss(
     t: Any = require_tensor(name, "target", 2, target)
     losses = -(t * apply1(LogSigmoid(), x) + (1 - t) * apply1(LogSigmoid(), -x))
     if weight is not None:
-        losses = losses * weight
+        losses = losses * require_tensor(name, "weight", 3, weight)
     axis = x.array.ndim - 1
+    if axis < 0:
+        raise DimensionError(
+            f"Dimension specified as -1 but tensor has no dimensions: {name}() has classes in its last one"
+        )
     found: Tensor = reduced(SumDim((axis,)).on(losses) / x.array.shape[axis], code)
     return found
 

@@ -10,12 +10,13 @@ import numpy as np
 
 from retrograd.backends.base import Backend, common_backend, whole
 from retrograd.core.apply import apply1, apply_n
-from retrograd.core.autocast import autocasting, in_float32
-from retrograd.core.op import Linear, Variadic
+from retrograd.core.autocast import autocasting_on_cpu, in_float32
+from retrograd.core.families import Linear
+from retrograd.core.op import Variadic
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, unsupported_dtype
-from retrograd.ops.common import require_tensor
+from retrograd.ops.common import require_sequence, require_tensor
 from retrograd.ops.index.gather import Gather, GatherAdjoint
 from retrograd.ops.nn.arguments import Ints
 from retrograd.ops.nn.pool_arguments import both, check_kind, indices_wanted, numbers, pool_windows
@@ -184,7 +185,7 @@ class MaxUnpool3D(MaxUnpool2D):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def _max_pool(
+def max_pool(
     function: str,
     rank: int,
     input: Any,
@@ -195,6 +196,7 @@ def _max_pool(
     ceil_mode: Any,
     return_indices: bool,
 ) -> Any:
+    """The pooling over the last `rank` dimensions, with the places of what was found where they are wanted."""
     x = require_tensor(function, "input", 1, input)
     windows = pool_windows(function, x, rank, kernel_size, stride, padding, dilation, bool(ceil_mode))
     single = rank == 1 and not return_indices
@@ -272,7 +274,7 @@ def max_pool1d(
     >>> rg.max_pool1d(rg.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
     tensor([[3., 5.]])
     """
-    found: Tensor | tuple[Tensor, Tensor] = _max_pool(
+    found: Tensor | tuple[Tensor, Tensor] = max_pool(
         "max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
     )
     return found
@@ -332,7 +334,7 @@ def max_pool2d(
     tensor([[[ 5.,  7.],
              [13., 15.]]])
     """
-    found: Tensor | tuple[Tensor, Tensor] = _max_pool(
+    found: Tensor | tuple[Tensor, Tensor] = max_pool(
         "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
     )
     return found
@@ -386,11 +388,11 @@ def max_pool3d(
     return_indices: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The largest element of every window of volumes [batch, channel, depth, height, width]; see max_pool1d."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(
             max_pool3d, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
         )
-    found: Tensor | tuple[Tensor, Tensor] = _max_pool(
+    found: Tensor | tuple[Tensor, Tensor] = max_pool(
         "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
     )
     return found
@@ -407,7 +409,7 @@ def max_pool1d_with_indices(
     return_indices: bool = True,
 ) -> tuple[Tensor, Tensor]:
     """`max_pool1d(…, return_indices=True)`."""
-    found: tuple[Tensor, Tensor] = _max_pool(
+    found: tuple[Tensor, Tensor] = max_pool(
         "max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, True
     )
     return found
@@ -424,7 +426,7 @@ def max_pool2d_with_indices(
     return_indices: bool = True,
 ) -> tuple[Tensor, Tensor]:
     """`max_pool2d(…, return_indices=True)`."""
-    found: tuple[Tensor, Tensor] = _max_pool(
+    found: tuple[Tensor, Tensor] = max_pool(
         "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, True
     )
     return found
@@ -441,7 +443,7 @@ def max_pool3d_with_indices(
     return_indices: bool = True,
 ) -> tuple[Tensor, Tensor]:
     """`max_pool3d(…, return_indices=True)`."""
-    found: tuple[Tensor, Tensor] = _max_pool(
+    found: tuple[Tensor, Tensor] = max_pool(
         "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, True
     )
     return found
@@ -455,8 +457,12 @@ def _unpooled_size(kernel: Shape, stride: Shape, padding: Shape, x: Tensor, outp
         [(n - 1) * s + k - 2 * p for n, k, s, p in zip(given, kernel, stride, padding, strict=True)]
     )
     if output_size is None:
+        if min(usual) < 0:
+            raise ValueError(
+                f"max_unpooling: output_size must contain non-negative spatial dimensions, but got {sizes(usual)}"
+            )
         return usual
-    wanted = tuple([integer(n) for n in output_size])
+    wanted = tuple([integer(n) for n in require_sequence("max_unpool", "output_size", 6, output_size)])
     if len(wanted) == rank + 2:
         wanted = wanted[2:]
     if len(wanted) != rank:
@@ -481,6 +487,18 @@ def _max_unpool(
     output_size: Any,
 ) -> Tensor:
     x = require_tensor(function, "input", 1, input)
+    asked = len(kernel_size) if isinstance(kernel_size, (tuple, list)) else rank
+    if x.array.ndim < asked or any(
+        isinstance(v, (tuple, list)) and len(v) < asked for v in (stride, padding)
+    ):
+        raise IndexError(
+            f"tuple index out of range: {function} takes an input of {rank + 1} or {rank + 2} dimensions, and {rank} "
+            f"sizes or one for each of its options, but the input has {x.array.ndim}"
+        )
+    kernel = numbers(function, "kernel_size", 3, kernel_size, rank)
+    step = kernel if stride is None else numbers(function, "stride", 4, stride, rank)
+    border = numbers(function, "padding", 5, padding, rank)
+    size = _unpooled_size(kernel, step, border, x, output_size)
     places = require_tensor(function, "indices", 2, indices)
     if x.array.ndim not in (rank + 1, rank + 2):
         raise ShapeError(
@@ -489,10 +507,6 @@ def _max_unpool(
         )
     if x.array.dtype.kind != "f":
         raise unsupported_dtype(f"max_unpool{max(rank, 2)}d", x.array.dtype, "convert it with .float()")
-    kernel = numbers(function, "kernel_size", 3, kernel_size, rank)
-    step = kernel if stride is None else numbers(function, "stride", 4, stride, rank)
-    border = numbers(function, "padding", 5, padding, rank)
-    size = _unpooled_size(kernel, step, border, x, output_size)
     if places.array.dtype != "int64":
         raise DtypeError(f"elements in indices should be type int64 but got: {places.array.dtype}")
     if places.array.shape != x.array.shape:
@@ -546,7 +560,7 @@ def max_unpool2d(
     tensor([[[0., 0.],
              [0., 3.]]])
     """
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(max_unpool2d, input, indices, kernel_size, stride, padding, output_size)
     return _max_unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
 
@@ -561,6 +575,6 @@ def max_unpool3d(
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
     """What max_pool3d returned, put back where it came from, among zeros; `output_size` where the size is open."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(max_unpool3d, input, indices, kernel_size, stride, padding, output_size)
     return _max_unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)

@@ -29,7 +29,7 @@ def _expect(held: bool, message: str) -> None:
         raise AssertionError(message)
 
 
-def _check_shapes(query: Any, key: Any, value: Any, padding: Any, mask: Any, num_heads: int) -> bool:
+def check_shapes(query: Any, key: Any, value: Any, padding: Any, mask: Any, num_heads: int) -> bool:
     """Whether there is a dimension for the batch; all of the arguments must agree on it."""
     if query.ndim not in (2, 3):
         raise AssertionError(
@@ -75,10 +75,10 @@ def additive_mask(mask: Any, name: str, other: Any, dtype: DType) -> Any:
         )
     if a.dtype.kind != "b":
         return mask
-    return Tensor(backend_of(a).where(a, dtype.type(-np.inf), dtype.type(0)))
+    return Tensor(backend_of(a).where(a, dtype.type(-np.inf), dtype.type(0)), share=True)
 
 
-def _projected_together(q: Any, k: Any, v: Any, weight: Any, bias: Any) -> tuple[Any, Any, Any]:
+def projected_together(q: Any, k: Any, v: Any, weight: Any, bias: Any = None) -> tuple[Any, Any, Any]:
     """Queries, keys and values by one weight of three parts, in as few products as they allow."""
     width = q.shape[-1]
     if k is v:
@@ -121,7 +121,7 @@ def _three_dims(mask: Any, heads: int, queries: int, keys: int) -> Any:
         raise RuntimeError(f"attn_mask's dimension {mask.ndim} is not supported")
     if tuple(mask.shape) != wanted:
         raise RuntimeError(
-            f"The shape of the {mask.ndim}D attn_mask is {tuple(mask.shape)}, but should be {wanted}."
+            f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {wanted}."
         )
     return mask.unsqueeze(0) if mask.ndim == 2 else mask
 
@@ -188,13 +188,13 @@ def multi_head_attention_forward(
     name = "multi_head_attention_forward"
     q, k = require_tensor(name, "query", 1, query), require_tensor(name, "key", 2, key)
     v = require_tensor(name, "value", 3, value)
-    batched = _check_shapes(q, k, v, key_padding_mask, attn_mask, num_heads)
+    batched = check_shapes(q, k, v, key_padding_mask, attn_mask, num_heads)
     if not batched:
         q, k, v = _in_a_batch(q, k, v)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     length, batch, width = q.shape
-    _check_width(width, embed_dim_to_check, num_heads)
     mask, padding, is_causal = _masks(q, attn_mask, key_padding_mask, is_causal, need_weights)
+    _check_width(width, embed_dim_to_check, num_heads)
     weights = (q_proj_weight, k_proj_weight, v_proj_weight)
     q, k, v = _projected(q, k, v, in_proj_weight, in_proj_bias, weights, use_separate_proj_weight)
     heads, narrow = batch * num_heads, width // num_heads
@@ -269,7 +269,7 @@ def _projected(
         return _projected_apart(q, k, v, weights, bias)
     _expect(k.shape == v.shape, f"key shape {k.shape} does not match value shape {v.shape}")
     _expect(weight is not None, "use_separate_proj_weight is False but in_proj_weight is None")
-    return _projected_together(q, k, v, weight, bias)
+    return projected_together(q, k, v, weight, bias)
 
 
 def _with_padding(mask: Any, padding: Any, batch: int, num_heads: int, keys: int) -> Any:

@@ -10,7 +10,8 @@ import numpy as np
 from retrograd.backends.base import Backend
 from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
-from retrograd.core.op import Linear, Unary
+from retrograd.core.families import Linear
+from retrograd.core.op import Unary
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name, unsupported_dtype
 from retrograd.ops.common import number_from, require_tensor, require_word
@@ -55,7 +56,7 @@ class IndexedPad(Linear):
     """x with a border of its own elements, named by one index per padded dimension, the last dimension first"""
 
     params: ClassVar[tuple[str, ...]] = ("padding", "indices")
-    array_params = ("indices",)
+    array_params: ClassVar[tuple[str, ...]] = ("indices",)
     shown: ClassVar[dict[str, str]] = {"padding": "padding"}
 
     def __init__(self, padding: Shape, indices: Sequence[Array]) -> None:
@@ -151,6 +152,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Number
         if isinstance(value, complex):
             raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
         return constant_border(x, pad, value)
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
         raise ShapeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     return _bordered(x, _widths(x, pad), mode)
@@ -197,7 +200,7 @@ def _bordered(x: Tensor, widths: Shape, mode: str) -> Tensor:
             f"Padding size {len(widths)} is not supported for {ndim}D input tensor. "
             "Mode constant pads any dimensions; the others the last 1, 2 or 3 of one or two more."
         )
-    if 0 in shape[ndim - count - 1 :]:
+    if mode != "circular" and 0 in shape[ndim - count - 1 :]:
         raise ShapeError(
             f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
             f"dimensions for input, but got: {sizes(shape)}"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 from retrograd.core.apply import apply_n
 from retrograd.core.modes import FORWARD, current
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, unsupported_dtype
 from retrograd.ops.constants import share_version
-from retrograd.ops.nn.sliding import Sliding, ints, sliding, spread_ints
+from retrograd.ops.nn.sliding import LARGE, Sliding, ints, sliding, spread_ints
 from retrograd.values import Shape
 
 WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
@@ -17,11 +18,12 @@ WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 def numbers(function: str, name: str, position: int, value: Any, rank: int) -> Shape:
     """As many ints as there are dimensions."""
-    if type(value) is int:
+    if type(value) is int and -LARGE < value < LARGE:
         return (value,) * rank
     given = ints(function, name, position, value)
-    omitted = "be omitted, " if name == "stride" else ""
-    message = f"{function}: {name} must either {omitted or 'be '}a single int, or a tuple of {WORDS[rank]}"
+    omitted = "omitted, " if name == "stride" else ""
+    either = "" if function == "avg_pool3d" else "either "
+    message = f"{function}: {name} must {either}be {omitted}a single int, or a tuple of {WORDS[rank]}"
     if rank == 1:
         message = (
             f"{function}() {name} must be an int, list of ints, or tuple of ints of size 1 but got size {len(given)}: "
@@ -48,6 +50,28 @@ def check_rank(function: str, x: Tensor, rank: int) -> None:
         )
 
 
+def _check_numbers(function: str, kernel: Shape, step: Shape, border: Shape, gap: Shape) -> None:
+    """Complains about windows of no size, that do not move, or mostly beyond the border."""
+    several = len(kernel) > 1  # of one dimension PyTorch says the number alone
+    if several and min(step) == 0:
+        raise ShapeError(f"{function}() stride must be greater than zero: stride should not be zero")
+    for name, given in (("kernel_size", kernel), ("stride", step), ("dilation", gap)):
+        if min(given) < 1:
+            why = f": {name} should be greater than zero" if name == "dilation" and several else ""
+            shown = sizes(given) if several else given[0]
+            raise ShapeError(f"{function}() {name} must be greater than zero{why}, but got {shown}")
+    for p, k, d in zip(border, kernel, gap, strict=True):
+        if p < 0:
+            raise ShapeError(
+                f"{function}() padding must be non-negative: pad must be non-negative, but got pad: {p}"
+            )
+        if p > (d * (k - 1) + 1) // 2:
+            raise ShapeError(
+                f"{function}() padding should be at most half of kernel size: pad should be at most half of effective "
+                f"kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
+            )
+
+
 def pool_windows(
     function: str,
     x: Tensor,
@@ -64,31 +88,19 @@ def pool_windows(
     step = kernel if omitted else numbers(function, "stride", 3, stride, rank)
     border = numbers(function, "padding", 4, padding, rank)
     gap = numbers(function, "dilation", 5, dilation, rank)
+    _check_once(function, kernel, step, border, gap)
     check_rank(function, x, rank)
-    if min(step) == 0:
-        raise ShapeError(f"{function}() stride must be greater than zero: stride should not be zero")
-    if min(kernel) < 1:
-        raise ShapeError(f"{function}() kernel_size must be greater than zero, but got {sizes(kernel)}")
-    if min(step) < 1:
-        raise ShapeError(f"{function}() stride must be greater than zero, but got {sizes(step)}")
-    if min(gap) < 1:
-        raise ShapeError(
-            f"{function}() dilation must be greater than zero: dilation should be greater than zero, but got "
-            f"{sizes(gap)}"
-        )
-    for p, k, d in zip(border, kernel, gap, strict=True):
-        if p < 0:
-            raise ShapeError(
-                f"{function}() padding must be non-negative: pad must be non-negative, but got pad: {p}"
-            )
-        if p > (d * (k - 1) + 1) // 2:
-            raise ShapeError(
-                f"{function}() padding should be at most half of kernel size: pad should be at most half of effective "
-                f"kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
-            )
-    windows = sliding(x.array.shape[-rank:], kernel, step, border, gap, ceil)
+    found: Sliding = _known(function, x.array.shape[-rank - 1 :], kernel, step, border, gap, ceil)
+    return found
+
+
+def _windows(
+    function: str, shape: Shape, kernel: Shape, step: Shape, border: Shape, gap: Shape, ceil: bool
+) -> Sliding:
+    """The windows over all dimensions of a shape but its first, the channels."""
+    windows = sliding(shape[1:], kernel, step, border, gap, ceil)
     if min(windows.number) < 1:
-        channels = str(x.array.shape[-rank - 1])
+        channels = str(shape[0])
         before, after = (
             "x".join([channels, *map(str, windows.size)]),
             "x".join([channels, *map(str, windows.number)]),
@@ -98,6 +110,11 @@ def pool_windows(
             f"Calculated output size: ({after}). Output size is too small: the padded input is smaller than kernel size"
         )
     return windows
+
+
+# Networks ask for the same windows in every step.
+_check_once: Final[Any] = lru_cache(maxsize=256)(_check_numbers)
+_known: Final[Any] = lru_cache(maxsize=256)(_windows)
 
 
 def check_kind(kernel: str, x: Tensor, kinds: str) -> None:

@@ -12,10 +12,10 @@ from retrograd.core.apply import apply1
 from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
-from retrograd.ops.common import number_from, require_tensor
+from retrograd.ops.common import real_from, require_tensor
 from retrograd.ops.elementwise.choose import ClampMin, Where
 from retrograd.ops.elementwise.exponential import Sqrt
-from retrograd.ops.nn.difference_loss import MEAN, reduced, reduction_code
+from retrograd.ops.nn.difference_loss import MEAN, SUM, reduced, reduction_code
 from retrograd.ops.reduce.statistics import vector_norm
 from retrograd.ops.reduce.sums import SumDim
 from retrograd.ops.register import public
@@ -37,11 +37,12 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
             f"{SCALAR_NAMES[x.array.dtype]}"
         )
-    margin = float(number_from("hinge_embedding_loss", "margin", 3, margin))
+    margin = float(real_from("hinge_embedding_loss", "margin", 3, margin))
     broadcast_shapes(x.array.shape, t.array.shape)  # complains in PyTorch's words
     none = 0 if x.array.dtype.kind in "iu" else 0.0
     short = Where().on(t.array != 1, apply1(ClampMin(none, None), _short_of(margin, x)), none)
-    found: Tensor = reduced(short + Where().on(t.array != -1, x, none), reduction)
+    losses = short + Where().on(t.array != -1, x, none)
+    found: Tensor = losses.sum() if reduction == SUM else reduced(losses, reduction)
     return found
 
 
@@ -74,7 +75,8 @@ def margin_ranking_loss(
     x: Any = require_tensor(name, "input1", 1, input1)
     y: Any = require_tensor(name, "input2", 2, input2)
     t: Any = require_tensor(name, "target", 3, target)
-    found: Tensor = reduced(apply1(ClampMin(0.0, None), -t * (x - y) + float(margin)), reduction)
+    limit = float(real_from(name, "margin", 4, margin))
+    found: Tensor = reduced(apply1(ClampMin(0.0, None), -t * (x - y) + limit), reduction)
     return found
 
 
@@ -138,7 +140,7 @@ def triplet_margin_loss(
         return in_float32(triplet_margin_loss, anchor, positive, negative, margin, p, eps, swap, reduction)
     name = "triplet_margin_loss"
     a, near, far = _same_dims(name, anchor, positive, negative)
-    margin, eps = float(number_from(name, "margin", 4, margin)), float(number_from(name, "eps", 6, eps))
+    margin, eps = float(real_from(name, "margin", 4, margin)), float(real_from(name, "eps", 6, eps))
     to_near, to_far = _distance(a, near, p, eps), _distance(a, far, p, eps)
     if swap:
         to_far = to_far.minimum(_distance(near, far, p, eps))
@@ -220,6 +222,8 @@ def cosine_embedding_loss(
             f"{t.ndim}D target tensor expects {wanted}D input tensors, but found inputs with sizes "
             f"{sizes(x.array.shape)} and {sizes(y.array.shape)}."
         )
+    margin = real_from("cosine_embedding_loss", "margin", 4, margin)
+    broadcast_shapes(t.shape, x.array.shape[:-1])  # complains in PyTorch's words
     along = SumDim((t.ndim,))
     lengths = (along.fresh().on(x * x) + TINY) * (along.fresh().on(y * y) + TINY)
     cosine = along.on(x * y) / apply1(Sqrt(), lengths)

@@ -1,4 +1,4 @@
-"""Recurrent networks and their cells: layers, directions, and sequences of different length around `recurrence.py`."""
+"""Recurrent networks and their cells: layers and directions, and sequences of different length."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, overload
 
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
-from retrograd.core.autocast import autocasting, lowered
+from retrograd.core.autocast import autocasting, autocasting_on_gpu, lowered
 from retrograd.core.tensor import Tensor
 from retrograd.errors import (
     DimensionError,
@@ -18,9 +18,9 @@ from retrograd.errors import (
     sizes,
     type_name,
 )
-from retrograd.ops.common import number_from, require_tensor
+from retrograd.ops.common import number_from, optional_tensor, require_tensor
 from retrograd.ops.nn.activation import dropout as drop
-from retrograd.ops.nn.recurrence import GruLayer, LstmLayer, RnnReluLayer, RnnTanhLayer
+from retrograd.ops.nn.recurrent_layer import GruLayer, LstmLayer, RnnReluLayer, RnnTanhLayer
 from retrograd.ops.register import public
 from retrograd.ops.shape.join import cat
 from retrograd.ops.shape.reshape import integer
@@ -161,8 +161,8 @@ def _arguments(
 
 def _network(function: str, layer: Any, args: Sequence[Any], options: dict[str, Any]) -> tuple[Any, ...]:
     """What the functions below have in common."""
-    if layer is LstmLayer and autocasting():
-        return lowered(lstm, *args, **options)
+    if autocasting() and (layer is LstmLayer or (args and autocasting_on_gpu(args[0]))):
+        return lowered(_network, function, layer, args, options)
     given = _arguments(function, args, options, layer is not LstmLayer)
     hx, params = given["hx"], given["params"]
     if isinstance(hx, Tensor) == (layer is LstmLayer) or not isinstance(params, (tuple, list)):
@@ -400,11 +400,20 @@ def _cell(
     function: str, layer: Any, input: Any, states: Sequence[Any], weights: Sequence[Any]
 ) -> tuple[Tensor, ...]:
     """The states after one time."""
+    if autocasting_on_gpu(input):
+        return lowered(_cell, function, layer, input, states, weights)
     x = require_tensor(function, "input", 1, input)
     for state in states:
         require_tensor(function, "hx", 2, state)
     for weight, name in zip(weights[:2], ("w_ih", "w_hh"), strict=True):
         require_tensor(function, name, 3, weight)
+    for i, bias in enumerate(weights[2:]):
+        optional_tensor(function, ("b_ih", "b_hh")[i], 5 + i, bias)
+    if any(v.array.ndim == 0 for v in (x, *states, *weights[:2])):
+        raise DimensionError(
+            f"Dimension specified as 1 but tensor has no dimensions: {function} takes an input, states and weights of "
+            "two dimensions each"
+        )
     if x.array.ndim == 1:
         raise DimensionError(
             f"{function}: the input has two dimensions (batch, features), but it is a vector. "

@@ -11,12 +11,13 @@ the op itself with transposed taps. Weights of 0 are not multiplied: an infinity
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from functools import lru_cache
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from retrograd.backends.base import Backend
-from retrograd.core.op import Linear
+from retrograd.core.families import Linear
 from retrograd.values import Array, Shape
 
 WIDE = 16  # from how many taps on a product with the whole matrix is faster
@@ -28,6 +29,12 @@ class Taps(NamedTuple):
     index: Array
     weight: Array
     size: int  # how many inputs there are
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
 
     def transposed(self) -> Taps:
         """The transposed matrix."""
@@ -51,14 +58,19 @@ class Taps(NamedTuple):
             out = self.by_matrix(xp, x, axis)
             if xp.isfinite(out).all():
                 return out
+        found: Array = xp.by_kernel("resample", self.by_taps, x, self.index, self.weight, axis)
+        return found
+
+    def by_taps(self, xp: Backend, x: Array, index: Array, weight: Array, axis: int) -> Array:
+        """The product, tap after tap."""
         line = (-1,) + (1,) * (x.ndim - 1 - axis)
-        out = None
-        for index, weight in zip(self.index, self.weight.astype(x.dtype), strict=True):
-            part, live = x.take(xp.asarray(index), axis), weight != 0
+        out: Any = None
+        for places, factors in zip(index, weight.astype(x.dtype), strict=True):
+            part, live = x.take(xp.asarray(places), axis), factors != 0
             if not live.all():
                 part = xp.where(xp.asarray(live.reshape(line)), part, x.dtype.type(0))
-            if (weight != 1).any():
-                part *= xp.asarray(weight.reshape(line))
+            if (factors != 1).any():
+                part *= xp.asarray(factors.reshape(line))
             out = part if out is None else xp.add(out, part, out=out)
         return out
 
@@ -86,8 +98,9 @@ class Taps(NamedTuple):
 class Resample(Linear):
     """the last dimensions of x, each multiplied by a sparse matrix"""
 
+    widened: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("maps",)
-    array_params = ("maps",)
+    array_params: ClassVar[tuple[str, ...]] = ("maps",)
     shown: ClassVar[dict[str, str]] = {"output_size": "output_size", "self_sym_sizes": "in_shape"}
 
     def __init__(
@@ -138,7 +151,7 @@ class Resample(Linear):
         return all(len(taps.index) == 1 for taps in self.maps)
 
     def transpose(self, g: Any) -> Any:
-        return Resample(tuple([taps.transposed() for taps in self.maps])).on(g)
+        return Resample(tuple([turned(taps) for taps in self.maps])).on(g)
 
 
 _OF_ALL = Resample.shown
@@ -231,9 +244,13 @@ class UpsampleLanczos2DAa(Resample):
 class AdaptiveAvgPool2D(Resample):
     """the averages of windows that divide two dimensions evenly"""
 
+    widened: ClassVar[bool] = False
+
 
 class AdaptiveAvgPool3D(Resample):
     """the averages of windows that divide three dimensions evenly"""
+
+    widened: ClassVar[bool] = False
 
 
 CLASSES: dict[tuple[str, int], type[Resample]] = {
@@ -340,3 +357,13 @@ def average_taps(n: int, m: int) -> Taps:
     last = -(-(np.arange(m) + 1) * n // max(m, 1))
     index = first + np.arange(int((last - first).max(initial=1)))[:, None]
     return Taps(np.minimum(index, last - 1), (index < last) / (last - first), n)
+
+
+def _made(make: Any, *sizes: Any) -> Taps:
+    found: Taps = make(*sizes)
+    return found
+
+
+turned: Final[Any] = lru_cache(maxsize=64)(Taps.transposed)  # made once, as what is transposed is
+# What `kept(make, *sizes)` gives is `make(*sizes)`, made once: networks ask for the same taps in every step.
+kept: Final[Any] = lru_cache(maxsize=64)(_made)

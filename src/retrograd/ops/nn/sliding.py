@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from retrograd.backends.base import Backend
 from retrograd.errors import ShapeError, type_name
@@ -114,13 +114,20 @@ def sliding(
     return Sliding(tuple(size), kernel, stride, padding, dilation, count)
 
 
+LARGE: Final = 2**60  # compiled code compares with this one at once
+
+
 def ints(function: str, argument: str, position: int, value: Any) -> Shape:
     """One int or several, as a tuple."""
-    if isinstance(value, (tuple, list)):
-        if all(hasattr(n, "__index__") for n in value):
-            return tuple([integer(n) for n in value])
-    elif hasattr(value, "__index__"):
-        return (integer(value),)
+    given = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if all(hasattr(n, "__index__") for n in given):
+        found = tuple([integer(n) for n in given])
+        for n in found:
+            if (n > LARGE or n < -LARGE) and not -(2**63) <= n < 2**63:
+                raise ValueError(
+                    f"Overflow when unpacking long long: {function}() got {value} for {argument}"
+                )
+        return found
     raise TypeError(
         f"{function}(): argument '{argument}' (position {position}) must be tuple of ints, not {type_name(value)}"
     )

@@ -7,16 +7,24 @@ from typing import Any, ClassVar
 from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.autocast import autocasting_on_gpu, in_float32
-from retrograd.core.op import OUT, Symmetric, Unary
+from retrograd.core.families import Symmetric
+from retrograd.core.op import OUT, Unary
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
-from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.common import deliver_exact, require_tensor
 from retrograd.ops.elementwise.exponential import Exp
 from retrograd.ops.nn.activation import unsupported
 from retrograd.ops.reduce.running_sums import one_dim
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.values import Array, DType
+
+
+def nothing_of(kernel: str, x: Array) -> Array:
+    """The result where there are no elements, which PyTorch gives for any dtype."""
+    if x.size:
+        raise unsupported(kernel, x)
+    return x.copy()
 
 
 class Softmax(Symmetric):
@@ -32,7 +40,7 @@ class Softmax(Symmetric):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind != "f":
-            raise unsupported("softmax_lastdim_kernel_impl", x)
+            return nothing_of("softmax_lastdim_kernel_impl", x)
         return xp.softmax(x, self.axis)
 
     def product(self, v: Any, x: Any, out: Any) -> Any:
@@ -57,7 +65,7 @@ class LogSoftmax(Unary):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind != "f":
-            raise unsupported("log_softmax_lastdim_kernel_impl", x)
+            return nothing_of("log_softmax_lastdim_kernel_impl", x)
         return xp.log_softmax(x, self.axis)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
@@ -95,7 +103,7 @@ def softmax(
     if dtype is None and out is None and autocasting_on_gpu(input):
         return in_float32(softmax, input, dim, **numpy)
     x, axis = _softmax_operand("softmax", input, dim, dtype, numpy)
-    found: Tensor = deliver(apply1(Softmax(axis), x), out)
+    found: Tensor = deliver_exact(apply1(Softmax(axis), x), out)
     return found
 
 
@@ -112,7 +120,7 @@ def log_softmax(
     if dtype is None and out is None and autocasting_on_gpu(input):
         return in_float32(log_softmax, input, dim, **numpy)
     x, axis = _softmax_operand("log_softmax", input, dim, dtype, numpy)
-    found: Tensor = deliver(apply1(LogSoftmax(axis), x), out)
+    found: Tensor = deliver_exact(apply1(LogSoftmax(axis), x), out)
     return found
 
 
@@ -147,16 +155,20 @@ def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None
 ) -> Tensor:
     """`softmax(-input)`: the smallest elements weigh most."""
-    return softmax(-input, _implicit_dim("softmin", input, dim), dtype)
+    x = require_tensor("softmin", "input", 1, input)
+    return softmax(-x, _implicit_dim("softmin", x, dim), dtype)
 
 
 def _implicit_dim(function: str, input: Any, dim: int | None) -> int:
-    """The dimension that PyTorch's old rule would choose."""
-    if dim is not None:
-        return dim
+    """The dimension that was said, or the one of the old rule."""
+    return softmax_dim(function, input.ndim) if dim is None else dim
+
+
+def softmax_dim(function: str, ndim: int) -> int:
+    """The dimension that PyTorch's old rule would choose, with a warning."""
     warn(
         f"Implicit dimension choice for {function} has been deprecated. Change the call to include dim=X as an "
         "argument.",
         UserWarning,
     )
-    return 0 if input.ndim in (0, 1, 3) else 1
+    return 0 if ndim in (0, 1, 3) else 1

@@ -414,7 +414,7 @@ def _array_equal(a1: Any, a2: Any) -> bool:
 
 def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
     x, y = plain(a), plain(b)
-    return Tensor(as_array(common_backend((x, y)).isclose(x, y, rtol, atol, equal_nan)))
+    return Tensor(as_array(common_backend((x, y)).isclose(x, y, rtol, atol, equal_nan)), share=True)
 
 
 def _allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> bool:

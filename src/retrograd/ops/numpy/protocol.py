@@ -14,7 +14,7 @@ import numpy as np
 from retrograd.backends.dtypes import python_number
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
-from retrograd.errors import GradientError
+from retrograd.errors import GradientError, check_depth
 from retrograd.ops.common import deliver
 from retrograd.ops.elementwise.choose import where as where_
 from retrograd.ops.linalg.matmul import matmul
@@ -69,18 +69,20 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
     return _into(name, found, out, mask)
 
 
-def tracked(value: Any) -> bool:
+def tracked(value: Any, depth: int = 0) -> bool:
     """Whether there is a gradient to lose."""
+    check_depth(depth)
     if isinstance(value, Tensor):
         return value.requires_grad and current().grad_enabled
-    return isinstance(value, (tuple, list)) and any(tracked(v) for v in value)
+    return isinstance(value, (tuple, list)) and any(tracked(v, depth + 1) for v in value)
 
 
-def bare(value: Any) -> Any:
+def bare(value: Any, depth: int = 0) -> Any:
     """The arrays behind tensors, in lists and tuples too."""
+    check_depth(depth)
     if isinstance(value, Tensor):
         return value.array
-    return type(value)(bare(v) for v in value) if type(value) in (tuple, list) else value
+    return type(value)(bare(v, depth + 1) for v in value) if type(value) in (tuple, list) else value
 
 
 def _called(name: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -176,7 +178,7 @@ def array_function(self: Tensor, function: Any, types: Any, args: Any, kwargs: A
 
 def _handled(name: str, handler: Any, args: Any, kwargs: Any) -> Any:
     """The result by our function; in an array, if one was given as `out`."""
-    given = [Tensor(v) if type(v) is np.ndarray else v for v in args]
+    given = [Tensor(v, share=True) if type(v) is np.ndarray else v for v in args]
     target = kwargs.get("out")
     named = {k: v for k, v in kwargs.items() if v is not target or target is None}
     if isinstance(target, Tensor):

@@ -8,9 +8,12 @@ import numpy as np
 
 from retrograd.backends.base import as_array, device_of
 from retrograd.backends.casts import cast
-from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.dtypes import C_NAMES, SCALAR_NAMES
+from retrograd.backends.limits import finfo
+from retrograd.backends.pieces import drawn
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
+from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import unsupported_dtype
@@ -69,20 +72,43 @@ class LogNormal(Replaced):
 
 def _stream(target: Tensor, generator: Generator | None, *parameters: Any) -> Any:
     """What draws the numbers that are to be written into a tensor."""
-    return stream_of(generator, device_of(target.array), *parameters)
+    stream = stream_of(generator, device_of(target.array), *parameters)
+    levels = current().batch_levels
+    if levels:
+        levels[-1].check_target(target.array, levels)
+    return stream
 
 
 @public("Tensor.uniform_")
 def uniform_(self: Tensor, low: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fills with numbers uniform between `low` and `to`."""
     check_writable(self)
-    if low > to:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
     dtype = self.array.dtype
+    _check_range(low, to, dtype)
     unit = uniform_array(_stream(self, generator), self.array.shape, dtype)
     offset = complex(low, low) if dtype.kind == "c" else low
-    values = cast(as_array(unit * (to - low) + offset), dtype, copy=False)
+    usual = type(low) is int and type(to) is int and low == 0 and to == 1
+    values = unit if usual else cast(as_array(unit * (to - low) + offset), dtype, copy=False)
     return write_back(self, apply1(Uniform(beside(values, self.array)), self))
+
+
+def _check_range(low: float, to: float, dtype: DType) -> None:
+    """The ends of a range in order, and it and its width within the dtype."""
+    if low > to:
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={to:g}"
+        )
+    if dtype.kind != "f":
+        return
+    name, most = SCALAR_NAMES[dtype], float(finfo(dtype).max)
+    for end, value in (("from", low), ("to", to)):
+        if not -most <= value <= most:
+            raise RuntimeError(f"{end} is out of bounds for {C_NAMES[dtype]}, got {value}")
+    if to - low > most:
+        raise RuntimeError(
+            f"uniform_ expects to-from <= std::numeric_limits<{name}>::max(), but found to={to} and from={low} which "
+            "result in to-from to exceed the limit: draw from half of the range, and scale"
+        )
 
 
 @public("Tensor.normal_")
@@ -109,15 +135,19 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
 
 @public("Tensor.random_")
 def random_(
-    self: Tensor, low: int | None = None, to: int | None = None, *, generator: Generator | None = None
+    self: Tensor, low: int | None = None, to: Any = ..., *, generator: Generator | None = None
 ) -> Tensor:
-    """Fills with integers: `random_(to)`, `random_(low, to)`, or all that the dtype holds exactly."""
+    """Fills with integers: `random_(to)`, `random_(low, to)`, or all that the dtype holds exactly.
+
+    With `None` for `to`, those from `low` on.
+    """
     check_writable(self)
     dtype = self.array.dtype
-    op = Random if to is not None else RandomAny if low is None else RandomBelow
-    if to is None:
-        low, to = (0, _largest_exact(dtype) + 1) if low is None else (0, low)
-    values = integer_array(_stream(self, generator), 0 if low is None else low, to, self.array.shape, dtype)
+    op = Random if to is not ... else RandomAny if low is None else RandomBelow
+    if to is ...:
+        low, to = 0, low
+    end = _largest_exact(dtype) + 1 if to is None else to
+    values = integer_array(_stream(self, generator), 0 if low is None else low, end, self.array.shape, dtype)
     return write_back(self, apply1(op(beside(values, self.array)), self))
 
 
@@ -141,8 +171,8 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None 
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     width = np.dtype("float32") if dtype.itemsize == 2 else dtype
-    drawn = _stream(self, generator).standard_exponential(self.array.shape, width)
-    values = cast(as_array(drawn / lambd), dtype)
+    rng = _stream(self, generator)
+    values = cast(as_array(drawn(rng, rng.standard_exponential, self.array.shape, width) / lambd), dtype)
     return write_back(self, apply1(Exponential(beside(values, self.array)), self))
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, device_of
 from retrograd.core.apply import apply1, apply2, apply_n
-from retrograd.core.op import OUT, ElementwiseUnary, Unary, Variadic, X
+from retrograd.core.families import ElementwiseUnary
+from retrograd.core.op import OUT, Unary, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import beside, require_tensor
@@ -39,7 +40,7 @@ class StandardGamma(ElementwiseUnary):
 
     keeps: ClassVar[int] = X | OUT
     params: ClassVar[tuple[str, ...]] = ("values",)
-    array_params = ("values",)
+    array_params: ClassVar[tuple[str, ...]] = ("values",)
 
     def __init__(self, values: Array) -> None:
         self.values = values
@@ -78,7 +79,7 @@ class SampleDirichlet(Unary):
 
     keeps: ClassVar[int] = X | OUT
     params: ClassVar[tuple[str, ...]] = ("values",)
-    array_params = ("values",)
+    array_params: ClassVar[tuple[str, ...]] = ("values",)
 
     def __init__(self, values: Array) -> None:
         self.values = values

@@ -93,14 +93,24 @@ class Generator(Plain):
         """Where the stream is now, as a tensor of bytes for `set_state`."""
         return new_leaf(np.frombuffer(_packed(self), np.uint8).copy())
 
-    def set_state(self, new_state: Tensor) -> Generator | None:
+    def set_state(self, new_state: Tensor) -> Generator:
         """Puts the stream where it was when `get_state` was called."""
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type_name(new_state)}")
         if new_state.array.dtype != np.uint8:
             raise TypeError(f"RNG state must be a torch.ByteTensor, not one of {new_state.array.dtype}")
         _unpack(self, new_state.array.tobytes())
-        return None
+        return self
+
+    def get_offset(self) -> int:
+        """How far the stream is: known of generators of GPUs alone."""
+        raise RuntimeError("CPU Generator does not use offset: get_state() says where its stream is.")
+
+    def set_offset(self, offset: object) -> Generator:
+        """Goes to a place in the stream: generators of GPUs alone can."""
+        raise RuntimeError(
+            "CPU Generator does not use offset: set_state() goes to where get_state() was asked."
+        )
 
     def clone_state(self) -> Generator:
         """Another generator, at the same place of the same stream."""

@@ -4,32 +4,57 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import Backend, as_array, backend_of, common_backend, device_of, is_array
+from retrograd.backends.base import (
+    Backend,
+    as_array,
+    backend_of,
+    common_backend,
+    device_of,
+    is_array,
+    stands_for_many,
+)
 from retrograd.backends.casts import cast
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import SCALAR_NAMES, bfloat16, get_default_dtype, real_of
 from retrograd.backends.memory_format import memory_format as MemoryFormat
+from retrograd.backends.pieces import PIECE, drawn, drawn_integers, look
 from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
-from retrograd.errors import OperandError, broadcast_error, type_name
-from retrograd.ops.common import beside, deliver, int_from, number_from, require_tensor, zero_like
+from retrograd.errors import DtypeError, OperandError, broadcast_error, type_name
+from retrograd.ops.common import (
+    beside,
+    deliver,
+    int_from,
+    joint_shape,
+    number_from,
+    require_tensor,
+    zero_like,
+)
 from retrograd.ops.inplace.write import Replaced
 from retrograd.ops.random.generator import Generator, stream_of
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
-from retrograd.ops.tensor.create import dtype_for, finish, like, shape_from
+from retrograd.ops.tensor.create import dtype_for, finish, leaf_like, like, shape_from
 from retrograd.ops.tensor.data import check_options, new_leaf
 from retrograd.values import Array, DType, Shape
 
 # -- arrays of drawn numbers ---------------------------------------------------------------------------------------
+
+
+def _drawn(rng: np.random.Generator, draw: Any, shape: Shape, dtype: DType) -> Any:
+    """What a method of `rng` draws: many numbers in pieces, between which Ctrl-C is answered."""
+    count = 1
+    for n in shape:
+        count *= n
+    return draw(shape, dtype) if count <= PIECE else drawn(rng, draw, shape, dtype)
 
 
 def uniform_array(rng: np.random.Generator, shape: Shape, dtype: DType) -> Array:
@@ -42,7 +67,7 @@ def uniform_array(rng: np.random.Generator, shape: Shape, dtype: DType) -> Array
         if dtype.itemsize == 2:
             steps = 256 if dtype is bfloat16 else 2048
             return cast(as_array(rng.integers(0, steps, shape) / steps), dtype)
-        return as_array(rng.random(shape, dtype))
+        return as_array(_drawn(rng, rng.random, shape, dtype))
 
 
 def normal_array(rng: np.random.Generator, shape: Shape, dtype: DType) -> Array:
@@ -55,7 +80,7 @@ def normal_array(rng: np.random.Generator, shape: Shape, dtype: DType) -> Array:
     with SHORTAGE_TOLD:
         if dtype.itemsize == 2:
             return cast(as_array(rng.standard_normal(shape, np.float32)), dtype)
-        return as_array(rng.standard_normal(shape, dtype))
+        return as_array(_drawn(rng, rng.standard_normal, shape, dtype))
 
 
 def fraction_bits(dtype: DType) -> int:
@@ -86,10 +111,8 @@ def integer_array(rng: np.random.Generator, low: int, high: int, shape: Shape, d
                 UserWarning,
             )
     with SHORTAGE_TOLD:
-        drawn = rng.integers(
-            low, high - 1, shape, np.uint64 if dtype == "uint64" else np.int64, endpoint=True
-        )
-        return cast(as_array(drawn), dtype, copy=False)
+        wide = np.dtype(np.uint64 if dtype == "uint64" else np.int64)
+        return cast(as_array(drawn_integers(rng, low, high - 1, shape, wide)), dtype, copy=False)
 
 
 def bernoulli_array(rng: np.random.Generator, p: Any, shape: Shape, dtype: DType) -> Array:
@@ -101,7 +124,7 @@ def bernoulli_array(rng: np.random.Generator, p: Any, shape: Shape, dtype: DType
             )
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return cast(as_array(beside(rng.random(shape), p) < p), dtype)
+    return cast(as_array(beside(_drawn(rng, rng.random, shape, np.dtype(np.float64)), p) < p), dtype)
 
 
 def check_std(std: Any) -> None:
@@ -185,9 +208,19 @@ def randperm(
     wanted = dtype_for(dtype, out, np.dtype("int64"))
     if wanted.kind in "iu" and count and count - 1 > np.iinfo(wanted).max:
         raise RuntimeError(f"randperm: value cannot be converted to type {wanted} without overflow")
+    if wanted.kind == "f" and count > (most := (1 << fraction_bits(wanted)) + 1):
+        raise RuntimeError(f"n cannot be greater than {most} for {SCALAR_NAMES[wanted]} type.")
     with SHORTAGE_TOLD:
         array = cast(stream_of(generator, where).permutation(count), wanted)
     return finish(array, out, requires_grad, where)
+
+
+def _laid_as(array: Array, drawn: Array) -> Array:
+    """Numbers that lie in memory as an array does, which is overwritten; inside of vmap some for each sample."""
+    if stands_for_many(drawn):
+        return drawn
+    array[...] = beside(drawn, array)
+    return array
 
 
 @public("rand_like")
@@ -198,10 +231,8 @@ def rand_like(
 ) -> Tensor:  # fmt: skip
     """Numbers uniform on [0, 1), in the shape and dtype of `input`."""
     array = like("rand_like", input, dtype, device, layout, pin_memory, memory_format)
-    array[...] = beside(
-        uniform_array(stream_of(generator, device_of(array)), array.shape, array.dtype), array
-    )
-    return new_leaf(array, requires_grad)
+    drawn = uniform_array(stream_of(generator, device_of(array)), array.shape, array.dtype)
+    return leaf_like(input, _laid_as(array, drawn), requires_grad)
 
 
 @public("randn_like")
@@ -212,8 +243,8 @@ def randn_like(
 ) -> Tensor:  # fmt: skip
     """Normal numbers with mean 0 and variance 1, in the shape and dtype of `input`."""
     array = like("randn_like", input, dtype, device, layout, pin_memory, memory_format)
-    array[...] = beside(normal_array(stream_of(generator, device_of(array)), array.shape, array.dtype), array)
-    return new_leaf(array, requires_grad)
+    drawn = normal_array(stream_of(generator, device_of(array)), array.shape, array.dtype)
+    return leaf_like(input, _laid_as(array, drawn), requires_grad)
 
 
 @public("randint_like")
@@ -227,8 +258,7 @@ def randint_like(
     first, last = _bounds("randint_like", args, low, high)
     array = like("randint_like", input, dtype, device, layout, pin_memory, memory_format)
     drawn = integer_array(stream_of(generator, device_of(array)), first, last, array.shape, array.dtype)
-    array[...] = beside(drawn, array)
-    return new_leaf(array, requires_grad)
+    return leaf_like(input, _laid_as(array, drawn), requires_grad)
 
 
 # -- by parameters -------------------------------------------------------------------------------------------------
@@ -242,8 +272,8 @@ class NormalBoth(Binary):
     """normal numbers around x with deviation y"""
 
     node_name = "NormalBackward3"
-    params = ("values",)
-    array_params = ("values",)
+    params: ClassVar[tuple[str, ...]] = ("values",)
+    array_params: ClassVar[tuple[str, ...]] = ("values",)
 
     def __init__(self, values: Array) -> None:
         self.values = values
@@ -269,8 +299,8 @@ class Poisson(Replaced):
 class BinomialDraw(Binary):
     """counts of successes among x trials of probability y, which PyTorch does not differentiate"""
 
-    params = ("values",)
-    array_params = ("values",)
+    params: ClassVar[tuple[str, ...]] = ("values",)
+    array_params: ClassVar[tuple[str, ...]] = ("values",)
 
     def __init__(self, values: Array) -> None:
         self.values = values
@@ -299,6 +329,8 @@ def normal(
     if size is not None:
         mean, std = number_from("normal", "mean", 1, mean), number_from("normal", "std", 2, std)
     tensors = [v for v in (mean, std) if isinstance(v, Tensor)]
+    if isinstance(std, Tensor) and std.array.dtype.kind == "c":
+        raise DtypeError("normal expects standard deviation to be non-complex")
     rng = stream_of(generator, device_of(tensors[0].array) if tensors else where, *[t.array for t in tensors])
     if not tensors:
         if size is None:
@@ -318,7 +350,7 @@ def normal(
     xp = common_backend([t.array for t in tensors])
     a, b = _bare(xp, mean, kind), _bare(xp, std, kind)
     try:
-        shape = np.broadcast_shapes(a.shape, b.shape)
+        shape = joint_shape(a.shape, b.shape)
     except ValueError:
         raise broadcast_error(a.shape, b.shape) from None
     values = scale_noise(beside(normal_array(rng, shape, kind), tensors[0].array), a, b)
@@ -348,9 +380,8 @@ def bernoulli(
             f"\"bernoulli_tensor_cpu_p_\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'"
         )
     chances = x.array if p is None else number_from("bernoulli", "p", 2, p)
-    values = bernoulli_array(
-        stream_of(generator, device_of(x.array), x.array), chances, x.array.shape, x.array.dtype
-    )
+    dtype = x.array.dtype if out is None else out.array.dtype  # 0 and 1 are of every one
+    values = bernoulli_array(stream_of(generator, device_of(x.array), x.array), chances, x.array.shape, dtype)
     return deliver(apply1(Bernoulli(beside(values, x.array)), x), out)
 
 
@@ -411,15 +442,19 @@ def multinomial(
     tensor([1, 1])
     """
     p = require_tensor("multinomial", "input", 1, input).array
+    if out is not None and out.array.dtype != np.int64:
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {SCALAR_NAMES[out.array.dtype]}")
     count = int_from("multinomial", "num_samples", 2, num_samples)
     _check_chances(p, count, replacement)
+    if out is not None and out.array.dtype != np.int64:
+        raise DtypeError(f"multinomial expects Long tensor out, got: {SCALAR_NAMES[out.array.dtype]}")
     xp = backend_of(p)
     rows = xp.atleast_2d(p).astype(np.float64)
     rng = stream_of(generator, device_of(p), p)
     if replacement:
         steps = rows.cumsum(axis=1)
         with SHORTAGE_TOLD:
-            draws = beside(rng.random((len(rows), count)), p) * steps[:, -1:]
+            draws = beside(drawn(rng, rng.random, (len(rows), count), rows.dtype), p) * steps[:, -1:]
         found = _intervals(xp, steps, draws)
     else:
         # Exponential waiting times: the first `count` to arrive are a sample without replacement.
@@ -434,8 +469,12 @@ def _intervals(xp: Backend, steps: Array, draws: Array) -> Array:
     """In which interval between the steps of its row each number lies."""
     if not xp.is_plain:
         return (steps[:, None, :] <= draws[:, :, None]).sum(axis=-1)
-    rows = [row.searchsorted(numbers, side="right") for row, numbers in zip(steps, draws, strict=True)]
-    return np.asarray(rows, np.int64).reshape(draws.shape)
+    found = np.empty(draws.shape, np.int64)
+    for row, numbers, places in zip(steps, draws, found, strict=True):
+        for begin in range(0, len(numbers), PIECE):
+            look()
+            places[begin : begin + PIECE] = row.searchsorted(numbers[begin : begin + PIECE], side="right")
+    return found
 
 
 def _check_chances(p: Array, count: int, replacement: bool) -> None:
@@ -452,7 +491,12 @@ def _check_chances(p: Array, count: int, replacement: bool) -> None:
         raise RuntimeError(
             f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {count} of {p.shape[-1]}"
         )
+    if p.shape[-1] > 2**24:
+        raise RuntimeError(f"number of categories cannot exceed 2^24, but is {p.shape[-1]}")
     if not (xp.isfinite(p) & (p >= 0)).all():
+        if replacement and count > 1:
+            what = "= infinity or NaN" if (p >= 0).all() else "< 0"
+            raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {what})")
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if (p.sum(axis=-1) <= 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")

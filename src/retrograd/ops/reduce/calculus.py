@@ -80,7 +80,7 @@ def diff(
         _check_more(x.array.shape, more, d)
     given = [v for v in (prepend, x, append) if v is not None]
     if times == 0:
-        return deliver(copy_(Tensor(backend_of(x.array).empty_like(x.array)), x), out)
+        return deliver(copy_(Tensor(backend_of(x.array).empty_like(x.array), share=True), x), out)
     found = cat(given, d) if len(given) > 1 else x
     for _ in range(min(times, found.array.shape[d])):
         found = _neighbours(logical_xor if found.array.dtype.kind == "b" else sub, found, d)
@@ -113,7 +113,7 @@ def _check_more(shape: Shape, more: Any, dim: int) -> None:
 
 @public("trapezoid")
 def trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: float | Tensor = 1, dim: int = -1, axis: int | None = None
+    y: Tensor, x: Tensor | None = None, *, dx: Number | Tensor = 1, dim: int = -1, axis: int | None = None
 ) -> Tensor:
     """The integral of samples `y` along `dim` by the trapezoidal rule, at places `x` or at steps of `dx`.
 
@@ -131,15 +131,16 @@ def trapezoid(
         found: Tensor = zeros_beside(samples, shape[:d] + shape[d + 1 :])
         return found
     if x is not None:
-        areas = _trapezoids(samples, _steps(x, samples, d), d)
+        areas = _areas(samples, _steps(x, samples, d), d)
         return over(sum(areas, d), 2.0)
     ends = times(add(select(samples, d, 0), select(samples, d, -1)), 0.5)
-    return times(sub(sum(samples, d), ends), float(dx))
+    step: Any = dx  # which is a real number: that was looked at
+    return times(sub(sum(samples, d), ends), float(step))
 
 
 @public("trapz")
 def trapz(
-    y: Tensor, x: Tensor | None = None, *, dx: float | Tensor = 1.0, dim: int = -1, axis: int | None = None
+    y: Tensor, x: Tensor | None = None, *, dx: Number | Tensor = 1.0, dim: int = -1, axis: int | None = None
 ) -> Tensor:
     """Another name of `trapezoid`."""
     return trapezoid(y, x, dx=_step(dx), dim=dim, axis=axis)
@@ -155,7 +156,7 @@ def _step(dx: Any) -> Any:
 
 @public("cumulative_trapezoid")
 def cumulative_trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: float | Tensor = 1, dim: int = -1, axis: int | None = None
+    y: Tensor, x: Tensor | None = None, *, dx: Number | Tensor = 1, dim: int = -1, axis: int | None = None
 ) -> Tensor:
     """The integral of samples `y` up to each sample along `dim`, by the trapezoidal rule.
 
@@ -167,27 +168,27 @@ def cumulative_trapezoid(
     if samples.array.ndim == 0:
         raise DimensionError("slice() cannot be applied to a 0-dim tensor.")
     if x is not None:
-        return over(cumsum(_trapezoids(samples, _steps(x, samples, d), d), d), 2.0)
-    return cumsum(times(_neighbours(add, samples, d), float(dx) / 2.0), d)
+        return over(cumsum(_areas(samples, _steps(x, samples, d), d), d), 2.0)
+    step: Any = dx
+    return cumsum(times(_neighbours(add, samples, d), float(step) / 2.0), d)
 
 
 def _samples(function: str, y: Any, x: Any, dx: Any, dim: Any) -> tuple[Any, int]:
     """The samples and the dimension to integrate along."""
     samples = require_tensor(function, "y", 1, y)
     dx = dx.array.item() if isinstance(dx, Tensor) and dx.array.size == 1 else python_number(dx)
-    if (x is not None and (not isinstance(x, Tensor) or dx != 1)) or not isinstance(
-        dx, (int, float, complex)
-    ):
+    is_number = isinstance(dx, (int, float, complex))
+    if not is_number or (x is not None and (not isinstance(x, Tensor) or dx != 1)):
         raise TypeError(
             f"{function}() received an invalid combination of arguments - it takes (Tensor y, Tensor x) or "
             f"(Tensor y, Number dx), not x of {type_name(x)} and dx of {type_name(dx)}"
         )
-    d = wrap_dim(dim, samples.array.ndim)
     for name, v in (("`x` or `y`", x), ("`y`", samples)):
         if v is not None and (
             v.array.dtype.kind == "b" or (x is not None and samples.array.dtype.kind == "b")
         ):
             raise DtypeError(f"{function}: received a bool input for {name}, but bool is not supported")
+    d = wrap_dim(dim, samples.array.ndim)
     if isinstance(dx, (bool, complex)):
         raise RuntimeError(f"{function}: Currently, we only support dx as a real number.")
     if x is not None and x.array.ndim == 1 and samples.array.ndim and x.array.size != samples.array.shape[d]:
@@ -209,7 +210,7 @@ def _steps(x: Any, samples: Any, dim: int) -> Any:
     return _neighbours(sub, x, dim)
 
 
-def _trapezoids(samples: Any, steps: Any, dim: int) -> Any:
+def _areas(samples: Any, steps: Any, dim: int) -> Any:
     """Twice the areas between neighbours."""
     return mul(_neighbours(add, samples, dim), steps)
 
@@ -288,6 +289,12 @@ def _spacings(spacing: Any, dims: Shape, chosen: bool, ndim: int) -> list[Any]:
                 "torch.gradient expected each element of spacing to have one dimension, but got an element with "
                 f"{s.array.ndim} dimensions!"
             )
+    devices = {str(s.device) for s in spacing if isinstance(s, Tensor)}
+    if len(devices) > 1:
+        named = " and ".join(sorted(devices))
+        raise RuntimeError(
+            f"torch.gradient expected each tensor to be on the same device, but got devices {named}!"
+        )
     return list(spacing)
 
 

@@ -56,7 +56,7 @@ def nanmean(
         )
     total = nansum(x, dim, keepdim, dtype=dtype)
     counts = (~backend_of(a).isnan(a)).sum(axis=axes_of(dim, a.ndim), keepdims=keepdim)
-    found: Tensor = div(total, Tensor(as_array(counts).astype(np.int64)), out=out)
+    found: Tensor = div(total, Tensor(as_array(counts).astype(np.int64), share=True), out=out)
     return found
 
 
@@ -86,7 +86,7 @@ def cov(
     _check_weights("aweights", aweights, "f", "floating point", observations)
     weights = aweights if fweights is None else fweights if aweights is None else mul(fweights, aweights)
     total = (
-        Tensor(backend_of(x.array).asarray(observations))
+        Tensor(backend_of(x.array).asarray(observations), share=True)
         if weights is None or not observations
         else sum(weights)
     )

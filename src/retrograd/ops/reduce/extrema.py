@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, overload
 
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of
 from retrograd.backends.casts import cast
+from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
-from retrograd.core.op import OUT, Unary, Variadic, X, added
+from retrograd.core.families import added
+from retrograd.core.op import OUT, Unary, Variadic, X
 from retrograd.core.saved import SavedConstant
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, DtypeError, type_name, unsupported_dtype
-from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
+from retrograd.ops.common import (
+    as_value,
+    deliver,
+    deliver_exact,
+    outputs,
+    plain,
+    require_tensor,
+    wrap_dim,
+)
 from retrograd.ops.constants import share_version
 from retrograd.ops.elementwise.choose import Where, maximum, minimum
 from retrograd.ops.index.pick import Picked, PickedAdjoint
@@ -22,7 +33,7 @@ from retrograd.ops.reduce.running_sums import one_dim
 from retrograd.ops.reduce.sums import Reduction, axes_of, dims_given, restored_axes
 from retrograd.ops.register import public
 from retrograd.ops.returns import AminmaxResult, MaxResult, MinResult
-from retrograd.ops.shape.reshape import integer
+from retrograd.ops.shape.reshape import Dims, integer
 from retrograd.values import Array, Axis
 
 # -- extrema along a dimension: the gradient goes to the element that was found ------------------------------------
@@ -77,6 +88,17 @@ class ExtremumAlong(Variadic):
             return ts[0], None
         picked = Picked(self.index(), self.axis).on(ts[0])
         return picked if self.keepdims else picked.reshape(tuple(self.places.array.shape)), None
+
+
+class SearchedAlong(ExtremumAlong):
+    """Elements along one axis for which all lines are searched, some at a time: that takes memory."""
+
+    def search(self, xp: Backend, x: Array) -> Array:
+        """The places of the elements along the axis, as a dimension of one size for all lines."""
+        raise NotImplementedError(f"{self.name()} has no search()")
+
+    def find(self, xp: Backend, x: Array) -> Array:
+        return xp.of_lines(partial(self.search, xp), x, self.axis)
 
 
 class MaxAlong(ExtremumAlong):
@@ -279,7 +301,7 @@ def max(
     if isinstance(dim, Tensor) and keepdim:
         dim = integer(dim)
     if isinstance(dim, Tensor) or other is not None:
-        found: Tensor = maximum(input, _other("max", dim if other is None else other), out=place)
+        found: Tensor = maximum(input, _other("max", dim, other), out=place)
         return found
     dim, keepdim = dims_given("max", dim, keepdim, numpy)
     x = require_tensor("max", "input", 1, input)
@@ -331,7 +353,7 @@ def min(
     if isinstance(dim, Tensor) and keepdim:
         dim = integer(dim)
     if isinstance(dim, Tensor) or other is not None:
-        found: Tensor = minimum(input, _other("min", dim if other is None else other), out=place)
+        found: Tensor = minimum(input, _other("min", dim, other), out=place)
         return found
     dim, keepdim = dims_given("min", dim, keepdim, numpy)
     x = require_tensor("min", "input", 1, input)
@@ -348,7 +370,13 @@ def found_along(op: ExtremumAlong, x: Tensor, out: Any) -> tuple[Any, Any]:
     return delivered_pair((values, indices), out)
 
 
-def _other(function: str, other: Any) -> Tensor:
+def _other(function: str, dim: Any, other: Any) -> Tensor:
+    """The second operand, which comes in the place of a dimension or by its name."""
+    if other is not None and dim is not None:
+        raise TypeError(
+            f"{function}() received an invalid combination of arguments: both a dimension and `other`"
+        )
+    other = dim if other is None else other
     if not isinstance(other, Tensor):
         raise TypeError(
             f"{function}() received an invalid combination of arguments - `other` must be a Tensor, not "
@@ -399,13 +427,16 @@ def check_size(what: str, axis: int, x: Tensor) -> None:
 
 def delivered_pair(results: tuple[Any, Any], out: Any) -> tuple[Any, Any]:
     """Both results, written into the pair `out` if it was given."""
-    return results if out is None else (deliver(results[0], out[0]), deliver(results[1], out[1]))
+    if out is None:
+        return results
+    first, second = outputs(out, 2)
+    return deliver_exact(results[0], first), deliver_exact(results[1], second)
 
 
 @public("amax", method=True)
 def amax(
     input: Tensor,
-    dim: int | Sequence[int] = (),
+    dim: Dims = (),
     keepdim: bool = False,
     *,
     out: Tensor | None = None,
@@ -418,13 +449,14 @@ def amax(
     tensor([7., 5.])
     """
     x, axis, keepdim = _over("amax", "max_values_cpu", input, dim, keepdim, numpy)
+    _check_out(x, out)
     return deliver(apply1(Amax(axis, keepdim), x), out)
 
 
 @public("amin", method=True)
 def amin(
     input: Tensor,
-    dim: int | Sequence[int] = (),
+    dim: Dims = (),
     keepdim: bool = False,
     *,
     out: Tensor | None = None,
@@ -432,7 +464,17 @@ def amin(
 ) -> Tensor:
     """The smallest elements over the dimensions in `dim` (all if empty); equal ones share the gradient."""
     x, axis, keepdim = _over("amin", "min_values_cpu", input, dim, keepdim, numpy)
+    _check_out(x, out)
     return deliver(apply1(Amin(axis, keepdim), x), out)
+
+
+def _check_out(x: Tensor, out: Any) -> None:
+    if isinstance(out, Tensor) and out.array.dtype != x.array.dtype:
+        ours, given = SCALAR_NAMES[x.array.dtype], SCALAR_NAMES[out.array.dtype]
+        raise DtypeError(
+            f"Expected the dtype for input and out to match, but got {ours} for input's dtype and {given} for out's "
+            "dtype."
+        )
 
 
 def _over(
@@ -492,7 +534,7 @@ def argmax(
     >>> rg.argmax(rg.tensor([[1, 5], [7, 2]]), dim=1)
     tensor([1, 0])
     """
-    return deliver(_arg("argmax", input, dim, keepdim, numpy), out)
+    return deliver_exact(_arg("argmax", input, dim, keepdim, numpy), out)
 
 
 @public("argmin", method=True)
@@ -500,7 +542,7 @@ def argmin(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None, **numpy: Any
 ) -> Tensor:
     """The index of the smallest element: along `dim`, or in the flattened tensor."""
-    return deliver(_arg("argmin", input, dim, keepdim, numpy), out)
+    return deliver_exact(_arg("argmin", input, dim, keepdim, numpy), out)
 
 
 def _arg(function: str, input: Any, dim: Any, keepdim: Any, numpy: dict[str, Any]) -> Tensor:

@@ -2,48 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from retrograd.backends.base import Backend
+from retrograd.backends.kernels.blocks import LIMIT, total
 from retrograd.backends.shortage import made
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Unary, Variadic
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, sizes, unsupported_dtype
-from retrograd.ops.common import beside, deliver, int_from, require_tensor, tensor_of
-from retrograd.ops.reduce.sort import c_name
+from retrograd.errors import DimensionError, DtypeError, ShapeError, sizes, unsupported_dtype
+from retrograd.ops.common import (
+    beside,
+    c_name,
+    deliver,
+    deliver_exact,
+    int_from,
+    outputs,
+    require_tensor,
+    tensor_of,
+)
 from retrograd.ops.register import public
-from retrograd.ops.returns import shown_fields
+from retrograd.ops.returns import HistogramddResult, HistogramResult
 from retrograd.ops.tensor.create import spaced
 from retrograd.values import Array, Shape
-
-# -- what the functions return -------------------------------------------------------------------------------------
-
-
-class HistogramResult(NamedTuple):
-    """What `histogram` returns: the counts and the edges of the bins."""
-
-    hist: Tensor
-    bin_edges: Tensor
-
-    def __repr__(self) -> str:
-        return shown_fields("histogram", self._asdict())
-
-
-class HistogramddResult(NamedTuple):
-    """What `histogramdd` returns: the counts and the edges of the bins in each dimension."""
-
-    hist: Tensor
-    bin_edges: tuple[Tensor, ...]
-
-    def __repr__(self) -> str:
-        return shown_fields("histogramdd", self._asdict())
-
 
 # -- ops -----------------------------------------------------------------------------------------------------------
 
@@ -77,11 +63,16 @@ class Bincount(Count):
         self.minlength = minlength
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
-        numbers, weights = xs[0].astype(np.int64), xs[1]
+        numbers, weights = xs[0].astype(np.int64, copy=False), xs[1]
         if weights is None or not numbers.size:
             return xp.bincount(numbers, minlength=self.minlength)
         dtype = weights.dtype if weights.dtype == np.float32 else np.float64
         return xp.bincount(numbers, real(weights), self.minlength).astype(dtype)
+
+
+def counted(xp: Backend, count: Callable[..., Array], xs: Sequence[Array]) -> Array:
+    """What is counted in arrays of one length: in a part of them at a time, if they are large."""
+    return total(count, xs) if xp.is_plain and len(xs[0]) > LIMIT else count(*xs)
 
 
 def real(a: Array) -> Array:
@@ -106,20 +97,26 @@ class Histogram(Count):
         x, weights, *edges = xs
         points = x.reshape(-1, len(edges))
         shape = tuple([len(e) - 1 for e in edges])
-        inside, place = xp.ones(len(points), bool), xp.zeros(len(points), np.int64)
-        for column, e in zip(points.T, edges, strict=True):
-            inside &= (column >= e[0]) & (column <= e[-1])
-            bins = xp.minimum(xp.searchsorted(e, column, side="right") - 1, len(e) - 2)
-            place = place * (len(e) - 1) + bins
-        count = prod(shape)
-        weights = None if weights is None else weights.reshape(-1)
-        hist = xp.bincount(xp.where(inside, place, count), weights, count + 1)[:count]
-        hist = hist.reshape(shape).astype(points.dtype)
+        given = [points] if weights is None else [points, weights.reshape(-1)]
+        hist = (
+            counted(xp, partial(self.bins, xp, edges, prod(shape)), given).reshape(shape).astype(points.dtype)
+        )
         if self.density:
             hist = hist / hist.sum()
             for i, e in enumerate(edges):
                 hist = hist / xp.diff(e).reshape((-1,) + (1,) * (len(edges) - i - 1))
         return hist, *[e.copy() for e in edges]
+
+    def bins(
+        self, xp: Backend, edges: Sequence[Array], count: int, points: Array, weights: Any = None
+    ) -> Array:
+        """How many points fall into each bin, of all dimensions in a row."""
+        inside, place = xp.ones(len(points), bool), xp.zeros(len(points), np.int64)
+        for column, e in zip(points.T, edges, strict=True):
+            inside &= (column >= e[0]) & (column <= e[-1])
+            bins = xp.minimum(xp.searchsorted(e, column, side="right") - 1, len(e) - 2)
+            place = place * (len(e) - 1) + bins
+        return xp.bincount(xp.where(inside, place, count), weights, count + 1)[:count]
 
 
 class Histogramdd(Histogram):
@@ -141,11 +138,15 @@ class Histc(Unary):
         self.high = high
 
     def forward(self, xp: Backend, x: Array) -> Array:
+        return counted(xp, partial(self.counts, xp), [x.reshape(-1)]).astype(x.dtype)
+
+    def counts(self, xp: Backend, x: Array) -> Array:
+        """How many elements of a line fall into each bin."""
         inside = (x >= self.low) & (x <= self.high)
         place = xp.where(inside, x - x.dtype.type(self.low), 0) * self.bins / (self.high - self.low)
         # What is outside is counted too, in a bin behind the others.
         place = xp.where(inside, xp.minimum(place.astype(np.int64), self.bins - 1), self.bins)
-        return xp.bincount(place.reshape(-1), minlength=self.bins + 1)[: self.bins].astype(x.dtype)
+        return xp.bincount(place, minlength=self.bins + 1)[: self.bins]
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
@@ -178,6 +179,12 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return found
 
 
+_WORDS = (
+    "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {c_wanted} and hist "
+    "{c_given}"
+)
+
+
 @public("histc", method=True)
 def histc(
     input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Tensor | None = None
@@ -193,6 +200,8 @@ def histc(
     if x.array.dtype.kind != "f":
         kernel = "aminmax_cpu" if x.array.dtype.kind == "c" else "histogram_cpu"
         raise unsupported_dtype(kernel, x.array.dtype, "it takes floating-point tensors.")
+    if isinstance(min, complex) or isinstance(max, complex):
+        raise RuntimeError("value cannot be converted to type double without overflow: histc has real limits")
     low, high = float(min), float(max)
     if low == high and x.array.size:
         low, high = float(x.array.min()), float(x.array.max())
@@ -202,7 +211,7 @@ def histc(
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite. Give min and max.")
     if low > high:
         raise RuntimeError(f"torch.histc: max must be larger than min, but they are {high:g} and {low:g}")
-    return deliver(apply1(Histc(number, low, high), x), out)
+    return deliver_exact(apply1(Histc(number, low, high), x), out, _WORDS)
 
 
 def _enough(count: int, dim: int) -> int:
@@ -240,10 +249,13 @@ def histogram(
         )
     if weight is not None:
         _check_weight(x.array.reshape(-1, 1), require_tensor("histogram", "weight", 3, weight), x.array.shape)
-    given = [bins] if isinstance(bins, Tensor) else [int_from("histogram", "bins", 2, bins)]
-    hist, edges = _counted(Histogram(bool(density)), x, given, range, weight)
+    given = [bins] if isinstance(bins, Tensor) else [_enough(int_from("histogram", "bins", 2, bins), 0)]
+    if not isinstance(bins, Tensor):
+        _check_dtype(x)
+    hist, edges = _histogram_and_edges(Histogram(bool(density)), x, given, range, weight)
     if out is not None:
-        return HistogramResult(deliver(hist, out[0]), deliver(edges[0], out[1]))
+        first, second = outputs(out, 2)
+        return HistogramResult(deliver_exact(hist, first, _WORDS), deliver(edges[0], second))
     return HistogramResult(hist, edges[0])
 
 
@@ -267,10 +279,13 @@ def histogramdd(
             [2., 0.]])
     """
     x = require_tensor("histogramdd", "input", 1, input)
+    if x.array.ndim == 0:
+        raise DimensionError("Dimension specified as -1 but tensor has no dimensions")
     if x.array.ndim < 2:
         raise ShapeError(
             f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {x.array.ndim}"
         )
+    _check_dtype(x)
     n = x.array.shape[-1]
     given = list(bins) if isinstance(bins, (tuple, list)) else [int_from("histogramdd", "bins", 2, bins)] * n
     if len(given) != n:
@@ -280,17 +295,20 @@ def histogramdd(
         )
     if weight is not None:
         _check_weight(x.array, require_tensor("histogramdd", "weight", 4, weight), x.array.shape[:-1])
-    hist, edges = _counted(Histogramdd(bool(density)), x, given, range, weight)
+    hist, edges = _histogram_and_edges(Histogramdd(bool(density)), x, given, range, weight)
     return HistogramddResult(hist, edges)
 
 
-def _counted(
+def _check_dtype(x: Tensor) -> None:
+    if str(x.array.dtype) not in ("float32", "float64"):
+        raise unsupported_dtype("histogramdd", x.array.dtype, "it takes floating-point tensors.")
+
+
+def _histogram_and_edges(
     op: Histogram, x: Tensor, bins: list[Any], span: Any, weight: Any
 ) -> tuple[Any, tuple[Any, ...]]:
     """The histogram and its edges, which are given or made."""
     a = x.array.reshape(-1, len(bins))
-    if str(a.dtype) not in ("float32", "float64"):
-        raise unsupported_dtype("histogramdd", a.dtype, "it takes floating-point tensors.")
     if span is not None and len(span) != 2 * len(bins):
         raise RuntimeError(
             f"torch.histogramdd: for a {len(bins)}-dimensional histogram range should have {2 * len(bins)} elements, "
@@ -302,6 +320,8 @@ def _counted(
         edges.append(
             _given_edges(given, i, a) if isinstance(given, Tensor) else _edges(given, ends, i, a[:, i])
         )
+    if str(a.dtype) not in ("float32", "float64"):
+        raise unsupported_dtype("histogram_cpu", a.dtype, "it takes floating-point tensors.")
     hist, *found = apply_n(op, (x, weight, *edges))
     return hist, tuple(found)
 

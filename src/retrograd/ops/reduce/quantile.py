@@ -8,10 +8,12 @@ import numpy as np
 
 from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
-from retrograd.core.autocast import autocasting, in_float32
+from retrograd.core.autocast import autocasting_on_cpu, in_float32
+from retrograd.core.modes import current
+from retrograd.core.tangent import tangent_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, type_name
-from retrograd.ops.common import beside, deliver, require_tensor, require_word, wrap_dim
+from retrograd.ops.common import beside, deliver, require_tensor, require_word, tensor_of, wrap_dim
 from retrograd.ops.elementwise.addcmul import lerp
 from retrograd.ops.elementwise.arithmetic import mul, sub
 from retrograd.ops.elementwise.choose import where
@@ -43,7 +45,7 @@ def quantile(
     >>> rg.quantile(rg.tensor([4.0, 1.0, 3.0, 2.0]), 0.5)
     tensor(2.5000)
     """
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(quantile, input, q, dim, keepdim, interpolation=interpolation, out=out, **numpy)
     return _quantile("quantile", input, q, dim, keepdim, interpolation, out, numpy)
 
@@ -54,7 +56,7 @@ def nanquantile(
     interpolation: str = "linear", out: Tensor | None = None, **numpy: Any,
 ) -> Tensor:  # fmt: skip
     """The `q`-quantiles of the elements that are not NaN; see `quantile`."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(nanquantile, input, q, dim, keepdim, interpolation=interpolation, out=out, **numpy)
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, out, numpy)
 
@@ -85,7 +87,7 @@ def _level(function: str, q: Any, x: Tensor) -> Tensor:
     if not 0 <= q <= 1:
         raise RuntimeError(f"{function}() q must be in the range [0, 1] but got {q}")
     dtype = x.array.dtype if x.array.dtype.kind == "f" else np.float64
-    return Tensor(beside(np.asarray(q, dtype), x.array))
+    return Tensor(beside(np.asarray(q, dtype), x.array), share=True)
 
 
 def _check(function: str, x: Tensor, q: Tensor, interpolation: str, out: Any) -> None:
@@ -120,10 +122,10 @@ def _sorted(x: Tensor, dim: int | None, keepdim: bool) -> Any:
     """The elements sorted along a last dimension, behind the dimensions that the result keeps."""
     shape = x.array.shape
     if dim is None:
-        line, kept = sort(reshape(x, -1)).values, (1,) * len(shape) if keepdim else ()
+        line, kept = _in_order(reshape(x, -1)), (1,) * len(shape) if keepdim else ()
     else:
         moved = x if dim >= len(shape) - 1 else transpose(unsqueeze(x, -1), dim, -1)
-        line = sort(moved).values
+        line = _in_order(moved)
         kept = shape[:dim] + ((1,) if keepdim and shape else ()) + shape[dim + 1 :]
     count = line.array.shape[-1] if line.array.ndim else 1
     if count > LARGEST:
@@ -133,6 +135,15 @@ def _sorted(x: Tensor, dim: int | None, keepdim: bool) -> Any:
     return reshape(line, (*kept, count))
 
 
+def _in_order(x: Tensor) -> Tensor:
+    """The elements sorted along the last dimension; where they were is kept only for a derivative."""
+    state = current()
+    if (x.requires_grad and state.grad_enabled) or tangent_of(x, state) is not None:
+        return sort(x).values
+    a = x.array
+    return tensor_of(backend_of(a).sort(a, axis=-1, kind="stable") if a.ndim else a.copy())
+
+
 def _ranks(line: Array, level: Tensor, skip_nan: bool) -> Any:
     """The place of each quantile in each sorted line, a number that need not be whole; differentiable by q."""
     xp = backend_of(line)
@@ -140,10 +151,14 @@ def _ranks(line: Array, level: Tensor, skip_nan: bool) -> Any:
     last = line.shape[-1] - 1
     if skip_nan:
         counts = (~lost).sum(axis=-1, keepdims=True).astype(line.dtype)
-        ranks = mul(level, Tensor(xp.maximum(counts - 1, 0)))
+        ranks = mul(level, Tensor(xp.maximum(counts - 1, 0), share=True))
     else:
         ranks = mul(level, last)
-        ranks = where(Tensor(lost.any(axis=-1, keepdims=True)), float(last), ranks) if lost.any() else ranks
+        ranks = (
+            where(Tensor(lost.any(axis=-1, keepdims=True), share=True), float(last), ranks)
+            if lost.any()
+            else ranks
+        )
     return expand(ranks, (*line.shape[:-1], level.array.size))
 
 
@@ -153,9 +168,13 @@ def _between(line: Any, ranks: Any, interpolation: str) -> Any:
     xp = backend_of(at)
     if interpolation in ("lower", "higher", "nearest"):
         whole = {"lower": xp.floor, "higher": xp.ceil, "nearest": xp.rint}[interpolation](at)
-        return gather(line, -1, Tensor(whole.astype(np.int64)))
+        return gather(line, -1, Tensor(whole.astype(np.int64), share=True))
     low = xp.floor(at)
-    below = gather(line, -1, Tensor(low.astype(np.int64)))
-    above = gather(line, -1, Tensor(xp.ceil(at).astype(np.int64)))
-    weight = sub(ranks, Tensor(low)) if interpolation == "linear" else Tensor(xp.full_like(at, 0.5))
+    below = gather(line, -1, Tensor(low.astype(np.int64), share=True))
+    above = gather(line, -1, Tensor(xp.ceil(at).astype(np.int64), share=True))
+    weight = (
+        sub(ranks, Tensor(low, share=True))
+        if interpolation == "linear"
+        else Tensor(xp.full_like(at, 0.5), share=True)
+    )
     return lerp(below, above, weight)

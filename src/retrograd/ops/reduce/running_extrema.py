@@ -8,25 +8,25 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
+from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, unsupported_dtype
-from retrograd.ops.common import deliver, plain, require_tensor
+from retrograd.ops.common import deliver, outputs, plain, require_tensor
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Exp
 from retrograd.ops.index.gather import Gather, GatherAdjoint
-from retrograd.ops.reduce.extrema import ExtremumAlong, found_along
+from retrograd.ops.reduce.extrema import SearchedAlong, found_along
 from retrograd.ops.reduce.running_sums import Recurrence, Shift, one_dim
-from retrograd.ops.reduce.sort import nans
 from retrograd.ops.register import public
 from retrograd.ops.returns import CummaxResult, CumminResult
-from retrograd.values import Array
+from retrograd.values import Array, DType
 
 # -- running extrema -----------------------------------------------------------------------------------------------
 
 
-class RunningExtremum(ExtremumAlong):
+class RunningExtremum(SearchedAlong):
     """The extreme element so far along an axis, the last of equal ones, and where it is: NaN, once there is one."""
 
     params: ClassVar[tuple[str, ...]] = ("axis",)
@@ -38,10 +38,16 @@ class RunningExtremum(ExtremumAlong):
     def __init__(self, axis: int) -> None:
         super().__init__(axis, True)
 
-    def find(self, xp: Backend, x: Array) -> Array:
+    def search(self, xp: Backend, x: Array) -> Array:
         line = xp.arange(x.shape[self.axis]).reshape((-1,) + (1,) * (x.ndim - self.axis - 1))
-        reached = (x == getattr(xp, self.ufunc).accumulate(x, axis=self.axis)) | nans(xp, x)
-        return xp.maximum.accumulate(xp.where(reached, line, 0), axis=self.axis)
+        places = xp.where(self.reached(xp, x), line, 0)
+        own = {"out": places} if xp.is_plain else {}  # no second array of that size
+        return xp.maximum.accumulate(places, axis=self.axis, **own)
+
+    def reached(self, xp: Backend, x: Array) -> Array:
+        """Where an element is the extreme one so far, or NaN."""
+        extreme = getattr(xp, self.ufunc).accumulate(x, axis=self.axis)
+        return (x == extreme) | xp.isnan(x) if x.dtype.kind == "f" else x == extreme
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         return [GatherAdjoint(self.axis, self.index(), self.in_shape).on(gs[0])]
@@ -102,7 +108,7 @@ class Logcumsumexp(Unary):
         if x.dtype.kind == "c":
             return complex_scan(xp, x, self.axis)
         work = np.float32 if x.dtype == np.float16 else x.dtype
-        return xp.logaddexp.accumulate(x, axis=self.axis, dtype=work).astype(x.dtype)
+        return xp.logaddexp.accumulate(x, axis=self.axis, dtype=work).astype(x.dtype, copy=False)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         if plain(x).ndim == 0:
@@ -168,12 +174,19 @@ def _running(
     axis = _required_dim(function, dim, x.array.ndim, numpy)
     if x.array.dtype.kind == "c":
         raise unsupported_dtype(f"{function}_cpu", x.array.dtype, "complex numbers have no order.")
-    if out is not None and (out[0].array.dtype != x.array.dtype or out[1].array.dtype != np.int64):
-        raise DtypeError(
-            f"{function}(): expected scalar_type of out to be that of the input and int64, but found "
-            f"{out[0].array.dtype} and {out[1].array.dtype}"
-        )
+    if out is not None:
+        values, indices = outputs(out, 2)
+        _check_kind(values, x.array.dtype)
+        _check_kind(indices, np.dtype(np.int64))
     return found_along(kind(axis), x, out)
+
+
+def _check_kind(out: Tensor, dtype: DType) -> None:
+    """These functions write into the very dtype of their result."""
+    if out.array.dtype != dtype:
+        raise DtypeError(
+            f"expected scalar_type {SCALAR_NAMES[dtype]} but found {SCALAR_NAMES[out.array.dtype]}"
+        )
 
 
 def _required_dim(function: str, dim: Any, ndim: int, numpy: dict[str, Any]) -> int:
@@ -194,4 +207,6 @@ def logcumsumexp(input: Tensor, dim: int | None = None, *, out: Tensor | None = 
     axis = _required_dim("logcumsumexp", dim, x.array.ndim, numpy)
     if x.array.dtype.kind not in "fc":
         raise unsupported_dtype("logcumsumexp_out_cpu", x.array.dtype, "convert with .float() first.")
+    if out is not None:
+        _check_kind(out, x.array.dtype)
     return deliver(apply1(Logcumsumexp(axis), x), out)

@@ -8,8 +8,10 @@ from retrograd.backends import casts
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, int64
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting_on_gpu, in_float32
+from retrograd.core.families import Linear, added
 from retrograd.core.modes import current
-from retrograd.core.op import OUT, Binary, Linear, Unary, X, added
+from retrograd.core.op import OUT, Binary, Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError, type_name, unsupported_dtype
 from retrograd.ops.common import deliver, plain, require_tensor, wrap_dim
@@ -110,7 +112,7 @@ class Cumprod(Unary):
         return self.target
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
-        if plain(x).ndim == 0:
+        if plain(x).ndim == 0 or plain(x).shape[self.axis] == 1:
             return g
         x, out = x.conj(), out.conj()
         if plain(x).all():
@@ -205,6 +207,8 @@ def cumsum(
     >>> rg.cumsum(rg.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 3., 6.])
     """
+    if dtype is None and autocasting_on_gpu(input):
+        return in_float32(cumsum, input, dim, out=out, **numpy)
     x = require_tensor("cumsum", "input", 1, input)
     axis = one_dim("cumsum", dim, x.array.ndim, numpy)
     return deliver(apply1(Cumsum(axis, False, _running_dtype("cumsum", x, dtype, out)), x), out)
@@ -225,6 +229,8 @@ def cumprod(
     >>> rg.cumprod(rg.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 2., 6.])
     """
+    if dtype is None and autocasting_on_gpu(input):
+        return in_float32(cumprod, input, dim, out=out, **numpy)
     x = require_tensor("cumprod", "input", 1, input)
     axis = one_dim("cumprod", dim, x.array.ndim, numpy)
     return deliver(apply1(Cumprod(axis, False, _running_dtype("cumprod", x, dtype, out)), x), out)

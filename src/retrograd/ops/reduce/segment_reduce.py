@@ -27,12 +27,11 @@ class SegmentReduce(Unary):
     """the sum, mean, product or extremum of each stretch of rows; equals share the gradient, NaN takes it"""
 
     params: ClassVar[tuple[str, ...]] = ("how", "owner", "counts", "initial", "axis")
-    array_params = ("owner", "counts")
+    array_params: ClassVar[tuple[str, ...]] = ("owner", "counts")
     shown: ClassVar[dict[str, str]] = {
         "reduce": "how", "initial": "initial", "axis": "axis", "data": "x", "lengths": "constant:0",
         "offsets": "constant:1",
     }  # fmt: skip
-    constants_behind: ClassVar[bool] = True
     keeps: ClassVar[int] = X | OUT
 
     def __init__(self, how: str, owner: Array, counts: Array, initial: Any, axis: int) -> None:
@@ -102,7 +101,7 @@ class SegmentReduce(Unary):
         return self.on_rows("sum").on(moved).reshape(tuple(out.shape))
 
 
-@public("segment_reduce")
+@public("segment_reduce", "_segment_reduce")
 def segment_reduce(
     data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None,
     offsets: Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: float | None = None,

@@ -16,13 +16,14 @@ import numpy as np
 
 from retrograd.backends.base import Backend
 from retrograd.backends.kernels.along_axis import WHOLE
+from retrograd.backends.long_calls import MANY
 from retrograd.core.apply import apply1
 from retrograd.core.op import Unary
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, type_name, unsupported_dtype
-from retrograd.ops.common import deliver, int_from, require_tensor
-from retrograd.ops.reduce.extrema import ExtremeOfAll, ExtremumAlong, check_size, found_along
+from retrograd.ops.common import c_name, deliver, deliver_exact, int_from, outputs, require_tensor
+from retrograd.ops.reduce.extrema import ExtremeOfAll, ExtremumAlong, SearchedAlong, check_size, found_along
 from retrograd.ops.reduce.running_sums import one_dim
 from retrograd.ops.reduce.sums import dims_given
 from retrograd.ops.register import public
@@ -45,10 +46,17 @@ LONG = 1024  # lines longer than this are partitioned before the few that are wa
 def order(xp: Backend, x: Array, axis: int, descending: bool = False) -> Array:
     """The places of the elements along the axis in sorted order. See Note [Order]."""
     if not descending:
-        return x.argsort(axis=axis, kind="stable")
+        return _argsort(xp, x, axis)
     # Turned round twice, so that equal elements keep their order.
     turned = (WHOLE,) * axis + (BACKWARDS,)
-    return xp.subtract(x.shape[axis] - 1, x[turned].argsort(axis=axis, kind="stable")[turned])
+    return xp.subtract(x.shape[axis] - 1, _argsort(xp, x[turned], axis)[turned])
+
+
+def _argsort(xp: Backend, x: Array, axis: int) -> Array:
+    """A few elements are sorted by the array's own method, which costs less; Note [Long calls] is about many."""
+    if x.size <= MANY:
+        return x.argsort(axis=axis, kind="stable")
+    return xp.argsort(x, axis=axis, kind="stable")
 
 
 def part(x: Array, axis: int, start: int, stop: int | None) -> Array:
@@ -56,9 +64,11 @@ def part(x: Array, axis: int, start: int, stop: int | None) -> Array:
     return x[(WHOLE,) * axis + (slice(start, stop),)]
 
 
-def nans(xp: Backend, x: Array) -> Array:
-    """Where x is NaN."""
-    return xp.isnan(x) if x.dtype.kind == "f" else xp.zeros(x.shape, bool)
+def nan_count(xp: Backend, x: Array, axis: int) -> Array:
+    """How many elements along the axis, which stays as 1, are NaN."""
+    if x.dtype.kind != "f":
+        return xp.zeros((*x.shape[:axis], 1, *x.shape[axis + 1 :]), np.int64)
+    return xp.isnan(x).sum(axis=axis, keepdims=True)
 
 
 # -- ops -----------------------------------------------------------------------------------------------------------
@@ -81,7 +91,7 @@ class Sort(ExtremumAlong):
 SortStable = variant(Sort, "SortBackward1", "the same where stability was asked for")
 
 
-class Topk(ExtremumAlong):
+class Topk(SearchedAlong):
     """the k largest or smallest elements along an axis, and where they were"""
 
     params: ClassVar[tuple[str, ...]] = ("k", "axis", "largest")
@@ -92,7 +102,7 @@ class Topk(ExtremumAlong):
         self.k = k
         self.largest = largest
 
-    def find(self, xp: Backend, x: Array) -> Array:
+    def search(self, xp: Backend, x: Array) -> Array:
         n, k = x.shape[self.axis], self.k
         if n <= LONG or 4 * k > n or k == 0:
             return xp.ascontiguousarray(part(order(xp, x, self.axis, self.largest), self.axis, 0, k))
@@ -103,7 +113,7 @@ class Topk(ExtremumAlong):
         return xp.take_along_axis(places, order(xp, few, self.axis, self.largest), self.axis)
 
 
-class Kthvalue(ExtremumAlong):
+class Kthvalue(SearchedAlong):
     """the k-th smallest element along an axis, counted from 1, and where it is"""
 
     params: ClassVar[tuple[str, ...]] = ("k", "axis", "keepdims")
@@ -112,46 +122,51 @@ class Kthvalue(ExtremumAlong):
         super().__init__(axis, keepdims)
         self.k = k
 
-    def find(self, xp: Backend, x: Array) -> Array:
+    def search(self, xp: Backend, x: Array) -> Array:
         return xp.ascontiguousarray(part(order(xp, x, self.axis), self.axis, self.k - 1, self.k))
 
 
-class MedianAlong(ExtremumAlong):
+class MedianAlong(SearchedAlong):
     """the lower median along an axis, or the first NaN, and where it is"""
 
     node_name = "MedianBackward1"
 
-    def find(self, xp: Backend, x: Array) -> Array:
-        middle = (x.shape[self.axis] - 1) // 2
-        found = part(order(xp, x, self.axis), self.axis, middle, middle + 1)
-        lost = nans(xp, x)
-        first = lost.argmax(axis=self.axis, keepdims=True)
-        return xp.where(lost.any(axis=self.axis, keepdims=True), first, found)
+    def search(self, xp: Backend, x: Array) -> Array:
+        count = x.shape[self.axis]
+        lost = nan_count(xp, x, self.axis)
+        middle = xp.where(lost > 0, count - lost, (count - 1) // 2)  # NaNs come last
+        return xp.take_along_axis(order(xp, x, self.axis), middle, self.axis)
 
 
-class NanmedianAlong(ExtremumAlong):
+class NanmedianAlong(SearchedAlong):
     """the lower median along an axis of what is not NaN, and where it is"""
 
     node_name = "NanmedianBackward1"
 
-    def find(self, xp: Backend, x: Array) -> Array:
-        count = (~nans(xp, x)).sum(axis=self.axis, keepdims=True)
+    def search(self, xp: Backend, x: Array) -> Array:
+        count = x.shape[self.axis] - nan_count(xp, x, self.axis)
         middle = xp.maximum(count - 1, 0) // 2
         return xp.take_along_axis(order(xp, x, self.axis), middle, self.axis)
 
 
-class Mode(ExtremumAlong):
+class Mode(SearchedAlong):
     """the smallest of the most frequent elements along an axis, and where it is last; each NaN counts for itself"""
 
-    def find(self, xp: Backend, x: Array) -> Array:
+    def search(self, xp: Backend, x: Array) -> Array:
         places, axis = order(xp, x, self.axis), self.axis
-        line = xp.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - axis - 1))
-        values = xp.take_along_axis(x, places, axis)
-        same = part(values, axis, 1, None) == part(values, axis, 0, -1)
-        starts = xp.zeros(x.shape, np.int64)
-        part(starts, axis, 1, None)[...] = xp.where(same, 0, line[1:])
-        lengths = line - xp.maximum.accumulate(starts, axis=axis)
+        lengths = run_lengths(xp, xp.take_along_axis(x, places, axis), axis)
         return xp.take_along_axis(places, lengths.argmax(axis=axis, keepdims=True), axis)
+
+
+def run_lengths(xp: Backend, values: Array, axis: int) -> Array:
+    """How many equal elements there are in front of each along the axis, without a gap."""
+    count = values.shape[axis]
+    narrow = np.dtype(np.int32 if count < 2**31 else np.int64)  # half the memory
+    line = xp.arange(count, dtype=narrow).reshape((-1,) + (1,) * (values.ndim - axis - 1))
+    same = part(values, axis, 1, None) == part(values, axis, 0, -1)
+    starts = xp.zeros(values.shape, narrow)
+    part(starts, axis, 1, None)[...] = xp.where(same, narrow.type(0), line[1:])
+    return line - xp.maximum.accumulate(starts, axis=axis)
 
 
 class Median(ExtremeOfAll):
@@ -159,11 +174,11 @@ class Median(ExtremeOfAll):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         a = self.taken(x).reshape(-1)
-        lost = nans(xp, a)
-        if not xp.dynamic_shapes and a.size:
-            found = xp.sort(a)[(a.size - 1) // 2]
-            return xp.where(lost.any(), np.nan, found).astype(a.dtype) if a.dtype.kind == "f" else found
-        return middle(xp, a[lost] if lost.any() else a)
+        if not a.size:
+            return nothing(xp, a.dtype)
+        ordered = xp.partition(a, ((a.size - 1) // 2, a.size - 1)) if xp.dynamic_shapes else xp.sort(a)
+        found, last = ordered[(a.size - 1) // 2], ordered[-1]  # NaN, if there is one
+        return xp.asarray(xp.where(last == last, found, last) if a.dtype.kind == "f" else found)  # noqa: PLR0124
 
 
 class Nanmedian(ExtremeOfAll):
@@ -171,19 +186,18 @@ class Nanmedian(ExtremeOfAll):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         a = self.taken(x).reshape(-1)
-        lost = nans(xp, a)
-        if xp.dynamic_shapes or not a.size:
-            return middle(xp, a[~lost])
-        count = (~lost).sum(keepdims=True)  # NaNs come last, more or fewer in each sample
-        return xp.take_along_axis(xp.sort(a), xp.maximum(count - 1, 0) // 2, 0).reshape(())
+        if not a.size:
+            return nothing(xp, a.dtype)
+        count = a.size - nan_count(xp, a, 0)  # more or fewer in each sample
+        middle = xp.maximum(count - 1, 0) // 2
+        if xp.dynamic_shapes:
+            return xp.asarray(xp.partition(a, int(middle[0]))[int(middle[0])])
+        return xp.take_along_axis(xp.sort(a), middle, 0).reshape(())
 
 
-def middle(xp: Backend, a: Array) -> Array:
-    """The lower median of a line of numbers; of none it is NaN, or the least integer."""
-    if not a.size:
-        return xp.asarray(np.nan if a.dtype.kind == "f" else np.iinfo(a.dtype).min, a.dtype)
-    place = (a.size - 1) // 2
-    return xp.asarray(xp.partition(a, place)[place])
+def nothing(xp: Backend, dtype: Any) -> Array:
+    """The median of no numbers: NaN, or the least integer."""
+    return xp.asarray(np.nan if dtype.kind == "f" else np.iinfo(dtype).min, dtype)
 
 
 class Argsort(Unary):
@@ -202,23 +216,13 @@ class Argsort(Unary):
 
 # -- functions -----------------------------------------------------------------------------------------------------
 
-# How PyTorch's messages about `out=` spell dtypes.
-C_NAMES = {
-    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int",
-    "int64": "long int", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
-}  # fmt: skip
-
-
-def c_name(a: Array) -> str:
-    """The dtype of an array as it is called in C."""
-    return C_NAMES.get(str(a.dtype), str(a.dtype))
-
 
 def check_outs(x: Tensor, out: Any) -> None:
     """The tensors for values and indices must have the dtypes of those."""
     if out is None:
         return
-    for wanted, given in ((c_name(x.array), c_name(out[0].array)), ("long int", c_name(out[1].array))):
+    values, indices = outputs(out, 2)
+    for wanted, given in ((c_name(x.array), c_name(values.array)), ("long int", c_name(indices.array))):
         if given != wanted:
             raise DtypeError(f"Expected out tensor to have dtype {wanted}, but got {given} instead")
 
@@ -299,7 +303,7 @@ def argsort(
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements sorted along the first dimension: `sort(input, 0)` without the indices."""
     x = require_tensor("msort", "input", 1, input)
-    return deliver(found_along(Sort(sort_dim("sort", 0, x, {}), False), x, None)[0], out)
+    return deliver_exact(found_along(Sort(sort_dim("sort", 0, x, {}), False), x, None)[0], out)
 
 
 @public("topk", method=True)
@@ -356,7 +360,12 @@ def kthvalue(
     if not 1 <= n <= (x.array.shape[axis] if x.array.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}: k is {n}")
     _check_order("kthvalue_cpu", x)
-    check_outs(x, out)
+    if out is not None:
+        values, indices = outputs(out, 2)
+        if values.array.dtype != x.array.dtype:
+            raise DtypeError("output values must be of same type as input")
+        if indices.array.dtype != np.int64:
+            raise DtypeError("output indices must be of scalar type Long")
     return KthvalueResult(*found_along(Kthvalue(n, axis, keepdim), x, out))
 
 

@@ -12,11 +12,20 @@ import numpy as np
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, real_of
 from retrograd.core.apply import apply1, apply_n
-from retrograd.core.op import OUT, Unary, Variadic, X, added
+from retrograd.core.families import added
+from retrograd.core.op import OUT, Unary, Variadic, X
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, type_name
-from retrograd.ops.common import as_value, deliver, number_from, plain, require_tensor, zero_like
+from retrograd.ops.common import (
+    as_value,
+    deliver,
+    deliver_exact,
+    plain,
+    require_tensor,
+    scalar_from,
+    zero_like,
+)
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.sign import Abs, Sgn
 from retrograd.ops.reduce.sums import (
@@ -53,7 +62,7 @@ def variance(xp: Backend, x: Array, axis: Axis, correction: float, keepdims: boo
     count = reduced_count(x.shape, axis)
     mean = xp.sum(x, axis=axis, keepdims=True, dtype=WIDER.get(x.dtype, x.dtype)) / count
     total = xp.reduced("add", squared_offset, x, axis, keepdims, mean)
-    return total / (count - correction if count > correction else 0), mean
+    return total / (count - correction if 0 < count > correction else 0), mean
 
 
 def squared_offset(x: Array, mean: Array) -> Array:
@@ -214,6 +223,7 @@ class StdMean(VarMean):
 class VectorNorm(Reduction):
     """(sum |x|**ord) ** (1 / ord): the largest and smallest |x| for ord = inf and -inf, the count of non-zeros for 0"""
 
+    widened: ClassVar[bool] = True
     node_name = "LinalgVectorNormBackward0"
     params: ClassVar[tuple[str, ...]] = ("ord", "axis", "keepdims", "target")
     shown: ClassVar[dict[str, str]] = {"ord": "ord", "dim": "axis", "keepdim": "keepdims"}
@@ -300,18 +310,22 @@ class _Arguments:
         if named:
             raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(named))}'")
         _, self.keepdims = dims_given(function, dim, args[1] if len(args) > 1 else keepdim, {})
+        self._check_dtype()
         self.axis = axes_of(dim, self.x.array.ndim)
-        self.correction = 1 if correction is None else number_from(function, "correction", 3, correction)
+        self.correction = 1 if correction is None else scalar_from(function, "correction", 3, correction)
         if unbiased is not None:
             self.correction = 1 if unbiased else 0
-        self._check()
+        self._check_count()
 
-    def _check(self) -> None:
+    def _check_dtype(self) -> None:
         if self.x.array.dtype.kind not in "fc":
+            they = "std and var" if self.function in ("std", "var") else self.function
             raise DtypeError(
-                f"std and var only support floating point and complex dtypes, but {self.function} got "
-                f"{SCALAR_NAMES[self.x.array.dtype]}. Convert with .float() first."
+                f"{they} only support floating point and complex "
+                f"dtypes, but {self.function} got {SCALAR_NAMES[self.x.array.dtype]}. Convert with .float() first."
             )
+
+    def _check_count(self) -> None:
         if reduced_count(self.x.array.shape, self.axis) <= self.correction:
             warn(
                 f"{self.function}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
@@ -321,7 +335,9 @@ class _Arguments:
 
 
 @public("var", method=True)
-def var(input: Tensor, dim: Dims = None, *args: bool, out: Tensor | None = None, **named: Any) -> Tensor:
+def var(
+    input: Tensor, dim: Dims | bool = None, *args: bool, out: Tensor | None = None, **named: Any
+) -> Tensor:
     """The variance: `var(input, dim, unbiased, keepdim)`, `var(input, unbiased)` or `var(input, dim, correction=...)`.
 
     Args:
@@ -339,7 +355,9 @@ def var(input: Tensor, dim: Dims = None, *args: bool, out: Tensor | None = None,
 
 
 @public("std", method=True)
-def std(input: Tensor, dim: Dims = None, *args: bool, out: Tensor | None = None, **named: Any) -> Tensor:
+def std(
+    input: Tensor, dim: Dims | bool = None, *args: bool, out: Tensor | None = None, **named: Any
+) -> Tensor:
     """The standard deviation; the arguments are those of `var`.
 
     >>> import retrograd as rg
@@ -351,7 +369,7 @@ def std(input: Tensor, dim: Dims = None, *args: bool, out: Tensor | None = None,
 
 
 @public("var_mean")
-def var_mean(input: Tensor, dim: Dims = None, *args: bool, **named: Any) -> tuple[Tensor, Tensor]:
+def var_mean(input: Tensor, dim: Dims | bool = None, *args: bool, **named: Any) -> tuple[Tensor, Tensor]:
     """The variance and the mean, as a pair; the arguments are those of `var`."""
     a = _Arguments("var_mean", input, dim, args, named)
     found: tuple[Tensor, Tensor] = apply_n(VarMean(a.axis, a.correction, a.keepdims), (a.x,))
@@ -359,7 +377,7 @@ def var_mean(input: Tensor, dim: Dims = None, *args: bool, **named: Any) -> tupl
 
 
 @public("std_mean")
-def std_mean(input: Tensor, dim: Dims = None, *args: bool, **named: Any) -> tuple[Tensor, Tensor]:
+def std_mean(input: Tensor, dim: Dims | bool = None, *args: bool, **named: Any) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean, as a pair; the arguments are those of `var`."""
     a = _Arguments("std_mean", input, dim, args, named)
     found: tuple[Tensor, Tensor] = apply_n(StdMean(a.axis, a.correction, a.keepdims), (a.x,))
@@ -391,7 +409,7 @@ def vector_norm(
     axis = axes_of(dim, x.array.ndim)
     if order < 0 or order == math.inf:
         check_identity(order, axis, x)
-    return deliver(apply1(VectorNorm(order, axis, keepdim, target), x), out)
+    return deliver_exact(apply1(VectorNorm(order, axis, keepdim, target), x), out)
 
 
 def norm_order(ord: Any) -> float:

@@ -10,15 +10,16 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retrograd.backends.base import Backend, backend_of
+from retrograd.backends.base import Backend, as_array, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.backends.kernels.blocks import LIMIT
 from retrograd.backends.native import CPU_BACKEND as XP
 from retrograd.core.apply import apply1
 from retrograd.core.autocast import autocasting, in_float32
-from retrograd.core.op import OUT, Linear, Unary, X
+from retrograd.core.families import Linear
+from retrograd.core.op import OUT, Unary, X
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, type_name
+from retrograd.errors import DtypeError, type_name, unsupported_dtype
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dims, zero_like
 from retrograd.ops.elementwise.arithmetic import Div
 from retrograd.ops.elementwise.exponential import Exp
@@ -48,12 +49,13 @@ def restored_axes(v: Any, axis: Axis, keepdims: bool, ndim: int) -> Any:
 
 def sum_to(v: Any, shape: tuple[int, ...]) -> Any:
     """Sums a value down to the shape it was broadcast from."""
-    extra = v.ndim - len(shape)
-    axes = tuple(i for i in range(v.ndim) if i < extra or (shape[i - extra] == 1 and v.shape[i] != 1))
+    given = v.shape
+    extra = len(given) - len(shape)
+    axes = tuple([i for i, n in enumerate(given) if i < extra or (n != 1 and shape[i - extra] == 1)])
     if axes:
         stay = axes[-1] >= extra
         if type(v) is np.ndarray:
-            v = XP.sum(v, axis=axes, keepdims=True)
+            v = XP.sum(v, axis=axes, keepdims=stay or not shape)  # NumPy's sum of all would be no array
         elif isinstance(v, Tensor):
             v = v.sum(axis=axes, keepdims=True)
         else:
@@ -140,6 +142,7 @@ def in_dtype(target: DType, x: Array) -> Array:
 class Sum(Linear):
     """the sum over all elements"""
 
+    widened: ClassVar[bool] = True
     in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("axis", "keepdims", "target")
     shown: ClassVar[dict[str, str]] = {"self_sym_sizes": "in_shape"}
@@ -153,9 +156,13 @@ class Sum(Linear):
         self.in_shape = x.shape
         if self.target is None:
             return total(x, self.axis, self.keepdims)
-        if x.size > LIMIT and x.dtype != self.target and self.target.char in "fdl":  # the copy would be large
+        if self.avoids_copy(x):
             return xp.reduced("add", partial(in_dtype, self.target), x, self.axis, self.keepdims)
         return total(cast(x, self.target), self.axis, self.keepdims)
+
+    def avoids_copy(self, x: Array) -> bool:
+        """Whether a copy in the dtype to compute in would be large, and can do without."""
+        return bool(x.size > LIMIT and x.dtype != self.target and self.target.char in "fdl")
 
     def given_dtype(self) -> DType:
         return self.target
@@ -200,12 +207,16 @@ class Nansum(Reduction):
 class Mean(Sum):
     """the mean of all elements"""
 
+    widened: ClassVar[bool] = False
     shown: ClassVar[dict[str, str]] = {"self_sym_sizes": "in_shape", "self_sym_numel": "count"}
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        a = x if self.target is None else cast(x, self.target)
         self.in_shape = x.shape
         self.count = reduced_count(x.shape, self.axis)
+        if self.target is not None and self.avoids_copy(x):
+            sums = xp.reduced("add", partial(in_dtype, self.target), x, self.axis, self.keepdims)
+            return as_array(sums / self.target.type(self.count))
+        a = x if self.target is None else cast(x, self.target)
         if a.dtype is float16:
             sums = xp.sum(a, axis=self.axis, keepdims=self.keepdims, dtype=float32)
             return (sums / self.count).astype(float16)
@@ -213,8 +224,11 @@ class Mean(Sum):
 
     def transpose(self, g: Any) -> Any:
         count = self.count or 1  # nothing to divide where there are no elements
-        # NumPy would make a number of an array of one element.
-        return super().transpose(XP.true_divide(g, count) if type(g) is ndarray else Div().on(g, count))
+        if type(g) is ndarray:
+            return super().transpose(
+                XP.true_divide(g, count)
+            )  # NumPy's own would make a number of one element
+        return Div().on(super().transpose(g), count)  # in this order the gradient has memory of its own
 
 
 class MeanDim(Mean):
@@ -227,13 +241,25 @@ class MeanDim(Mean):
 # -- products ------------------------------------------------------------------------------------------------------
 
 
+ON_THE_WAY: Final = "?bBhHiIlLqQfdFD"  # dtypes that NumPy converts to while it multiplies
+
+
 class Prod(Reduction):
     """the product of all elements"""
 
+    widened: ClassVar[bool] = True
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {}
 
     def forward(self, xp: Backend, x: Array) -> Array:
+        if (
+            type(x) is ndarray
+            and x.dtype.kind in "biu"
+            and self.target is not None
+            and self.target.char in ON_THE_WAY
+        ):
+            self.in_shape = x.shape
+            return xp.prod(x, axis=self.axis, keepdims=self.keepdims, dtype=self.target)
         a = self.taken(x)
         return xp.prod(a, axis=self.axis, keepdims=self.keepdims, dtype=a.dtype)
 
@@ -285,6 +311,7 @@ def product_of_others(x: Any, axis: int) -> Any:
 class Logsumexp(Reduction):
     """log(sum(exp(x))), without overflow"""
 
+    widened: ClassVar[bool] = True
     floats: ClassVar[bool] = True
     keeps: ClassVar[int] = X | OUT
 
@@ -403,7 +430,10 @@ def nansum(
     x = require_tensor("nansum", "input", 1, input)
     if x.array.dtype.kind == "c":
         raise DtypeError("nansum on CPU does not support complex inputs. Sum x.real and x.imag instead.")
-    return deliver(apply1(Nansum(axes_of(dim, x.array.ndim), keepdim, summed_dtype(x, dtype)), x), out)
+    target = summed_dtype(x, dtype)
+    if target is not None and target.kind == "c" and x.array.dtype.kind == "f":
+        raise unsupported_dtype("nansum_cpu", target, "sum in a real dtype.")
+    return deliver(apply1(Nansum(axes_of(dim, x.array.ndim), keepdim, target), x), out)
 
 
 @public("mean", method=True)
@@ -513,6 +543,10 @@ def _truth(function: str, input: Any, dim: Any, keepdim: Any, out: Any, numpy: d
     axis = axes_of(dim, x.array.ndim)
     if isinstance(dim, (tuple, list)) and not dim:
         axis = ()  # unlike elsewhere, no dimensions means none
+    if out is not None and out.array.dtype not in (np.dtype(bool), np.dtype(np.uint8)):
+        raise DtypeError(
+            f"{function} only supports bool tensor for result, got: {SCALAR_NAMES[out.array.dtype]}"
+        )
     return deliver(apply1(Truth(function, axis, keepdim), x), out)
 
 

@@ -7,20 +7,30 @@ Counting is in `histogram.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
 from retrograd.backends.base import Backend
-from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply_n
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, DtypeError, ShapeError, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import beside, deliver, require_tensor, require_word, wrap_dim
-from retrograd.ops.reduce.sort import order
+from retrograd.ops.common import (
+    beside,
+    deliver,
+    deliver_exact,
+    require_tensor,
+    require_word,
+    wrap_dim,
+)
+from retrograd.ops.reduce.sort import flag, order
 from retrograd.ops.register import public
 from retrograd.values import Array, Number
+
+FEW = 1 << 14  # elements that may be sorted again for each part of a large array
 
 # -- what is there, once -------------------------------------------------------------------------------------------
 
@@ -28,28 +38,49 @@ from retrograd.values import Array, Number
 class Unique2(Variadic):
     """the different elements in sorted order, the place of each element among them, and how often each occurs"""
 
-    params: ClassVar[tuple[str, ...]] = ("dim", "in_order")
+    params: ClassVar[tuple[str, ...]] = ("dim", "in_order", "places_wanted", "counts_wanted")
     called: ClassVar[str] = "_unique2"
 
-    def __init__(self, dim: int | None, in_order: bool) -> None:
+    def __init__(self, dim: int | None, in_order: bool, places_wanted: bool, counts_wanted: bool) -> None:
         self.dim = dim
         self.in_order = in_order  # whether the elements stay in order, and only neighbours are compared
+        self.places_wanted = places_wanted
+        self.counts_wanted = counts_wanted
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x = xs[0]
         rows = x.reshape(-1) if self.dim is None else xp.moveaxis(x, self.dim, 0)
-        table = rows.reshape(len(rows), -1) if rows.size else xp.zeros((len(rows), 1), x.dtype)
-        places = xp.arange(len(rows)) if self.in_order else row_order(xp, table)
-        ordered = table[places]
+        places, ordered = self.ordered(xp, rows)
         first = xp.ones(len(rows), bool)
-        first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-        inverse = xp.empty(len(rows), np.int64)
-        inverse[places] = xp.cumsum(first) - 1
-        counts = xp.diff(xp.append(xp.flatnonzero(first), len(rows)))
-        found = rows[places[first]]
+        changes = ordered[1:] != ordered[:-1]
+        first[1:] = changes.any(axis=tuple(range(1, changes.ndim))) if changes.ndim > 1 else changes
+        inverse = self.inverse(xp, places, first)
+        edges = xp.append(xp.flatnonzero(first), len(rows)) if self.counts_wanted else xp.zeros(0, np.int64)
+        found, counts = ordered[first], xp.diff(edges)
         if self.dim is None:
-            return found, inverse.reshape(x.shape), counts
+            return found, inverse.reshape(x.shape) if self.places_wanted else inverse, counts
         return xp.ascontiguousarray(xp.moveaxis(found, 0, self.dim)), inverse, counts
+
+    def ordered(self, xp: Backend, rows: Array) -> tuple[Any, Array]:
+        """Rows in order, and where they were, if anybody has to know."""
+        if self.in_order:
+            return None, rows
+        if rows.ndim == 1 and not self.places_wanted:
+            return None, xp.sort(rows, kind="stable")
+        places = row_order(xp, rows.reshape(len(rows), -1) if rows.size else xp.zeros((len(rows), 1)))
+        return places, rows[places]
+
+    def inverse(self, xp: Backend, places: Any, first: Array) -> Array:
+        """The place of each row among the different ones."""
+        if not self.places_wanted:
+            return xp.zeros(0, np.int64)
+        numbers = xp.cumsum(first)
+        numbers -= 1
+        if places is None:
+            return numbers
+        found = xp.empty(len(first), np.int64)
+        found[places] = numbers
+        return found
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         raise NotImplementedError(
@@ -74,7 +105,7 @@ class UniqueConsecutive(Unique2):
     called: ClassVar[str] = "unique_consecutive"
 
 
-def _unique(op: Unique2, x: Tensor, return_inverse: Any, return_counts: Any) -> Tensor | tuple[Tensor, ...]:
+def _unique(op: Unique2, x: Tensor) -> Tensor | tuple[Tensor, ...]:
     """The results that were asked for."""
     shape = x.array.shape
     if x.array.dtype.kind == "c":
@@ -88,8 +119,8 @@ def _unique(op: Unique2, x: Tensor, return_inverse: Any, return_counts: Any) -> 
         )
     values, inverse, counts = apply_n(op, (x,))
     wanted = [values]
-    wanted += [inverse] if return_inverse else []
-    wanted += [counts] if return_counts else []
+    wanted += [inverse] if op.places_wanted else []
+    wanted += [counts] if op.counts_wanted else []
     return tuple(wanted) if len(wanted) > 1 else values
 
 
@@ -173,7 +204,10 @@ def unique(
     """
     x = require_tensor("_unique2", "input", 1, input)
     d: int | None = _dim(dim, x)
-    return _unique(Unique2(d, False) if d is None else UniqueDim(d, False), x, return_inverse, return_counts)
+    kind, function = (Unique2, "_unique2") if d is None else (UniqueDim, "unique_dim")
+    flag(function, "sorted", sorted)
+    inverse = flag(function, "return_inverse", return_inverse)
+    return _unique(kind(d, False, inverse, flag(function, "return_counts", return_counts)), x)
 
 
 @overload
@@ -228,7 +262,9 @@ def unique_consecutive(
     tensor([1, 2, 1])
     """
     x = require_tensor("unique_consecutive", "input", 1, input)
-    return _unique(UniqueConsecutive(_dim(dim, x), True), x, return_inverse, return_counts)
+    inverse = flag("unique_consecutive", "return_inverse", return_inverse)
+    counts = flag("unique_consecutive", "return_counts", return_counts)
+    return _unique(UniqueConsecutive(_dim(dim, x), True, inverse, counts), x)
 
 
 # -- membership ----------------------------------------------------------------------------------------------------
@@ -244,7 +280,10 @@ class Isin(Variadic):
         self.invert = invert
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
-        return xp.isin(xs[0], xs[1], invert=self.invert)
+        x, among = xs[0], xs[1]
+        if among.size > FEW:
+            return xp.isin(x, among, invert=self.invert)
+        return xp.of_elements(lambda part: xp.isin(part, among, invert=self.invert), x)
 
 
 @public("isin")
@@ -261,18 +300,18 @@ def isin(
     """
     x: Any = elements if element is None else element
     y: Any = test_elements if test_element is None else test_element
-    number = (int, float, np.number)
+    number = (int, float, complex, np.number)
     if not any(isinstance(a, Tensor) and isinstance(b, (Tensor, *number)) for a, b in ((x, y), (y, x))):
         raise TypeError(
             "isin() received an invalid combination of arguments - it takes two Tensors, or one and a number, not "
             f"{type_name(x)} and {type_name(y)}"
         )
     given = x.array if isinstance(x, Tensor) else y.array
-    x, y = (v if isinstance(v, Tensor) else Tensor(beside(np.asarray(v), given)) for v in (x, y))
+    x, y = (v if isinstance(v, Tensor) else Tensor(beside(np.asarray(v), given), share=True) for v in (x, y))
     for v in (x, y):
         if v.array.dtype.kind in "cb":
             raise DtypeError(f"Unsupported input type encountered for isin(): {SCALAR_NAMES[v.array.dtype]}")
-    return deliver(apply_n(Isin(bool(invert)), (x, y)), out)
+    return deliver_exact(apply_n(Isin(bool(invert)), (x, y)), out)
 
 
 # -- places among sorted values ------------------------------------------------------------------------------------
@@ -293,6 +332,19 @@ class Searchsorted(Variadic):
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         rows, values, sorter = xs
+        narrow = self.dtype.itemsize == 4
+        return xp.by_kernel("search", self.by_halves, rows, values, sorter, bool(self.right), narrow)
+
+    def by_halves(
+        self, xp: Backend, rows: Array, values: Array, sorter: Any, right: bool, narrow: bool
+    ) -> Array:
+        """Where the values belong, some of them at a time if there are many."""
+        if rows.ndim > 1:
+            return self.searched(xp, rows, sorter, values)
+        return xp.of_elements(partial(self.searched, xp, rows, sorter), values)
+
+    def searched(self, xp: Backend, rows: Array, sorter: Any, values: Array) -> Array:
+        """Where the values belong."""
         n = rows.shape[-1]
         low, high = xp.zeros(values.shape, np.int64), xp.full(values.shape, n)
         for _ in range(n.bit_length()):
@@ -365,7 +417,9 @@ def bucketize(
 
 def _rows_and_values(function: str, rows: Any, values: Any) -> tuple[Tensor, Tensor]:
     if isinstance(values, (bool, int, float, np.number)):
-        values = Tensor(beside(np.asarray(values), rows.array if isinstance(rows, Tensor) else None))
+        values = Tensor(
+            beside(np.asarray(values), rows.array if isinstance(rows, Tensor) else None), share=True
+        )
     for v in (rows, values):
         if not isinstance(v, Tensor):
             raise TypeError(
@@ -382,8 +436,9 @@ def _searched(rows: Tensor, values: Tensor, sorter: Any, right: bool, out_int32:
             f"on whether out_int32 flag is True, but we got output tensor's dtype {SCALAR_NAMES[out.array.dtype]} and "
             f"out_int32 flag is {bool(out_int32)}"
         )
-    if rows.array.dtype.kind in "cb":
-        raise unsupported_dtype("searchsorted_out_cpu", rows.array.dtype)
+    common = promote_types(rows.array.dtype, values.array.dtype)  # in which they are compared
+    if common.kind in "cb" and values.array.size:
+        raise unsupported_dtype("searchsorted_out_cpu", common)
     return deliver(apply_n(Searchsorted(right, dtype), (rows, values, sorter)), out)
 
 

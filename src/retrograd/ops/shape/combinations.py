@@ -13,7 +13,7 @@ from retrograd.backends.shortage import made
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
-from retrograd.errors import OutOfMemoryError, ShapeError, operand_error, sizes, type_name
+from retrograd.errors import NoTensorError, OutOfMemoryError, ShapeError, operand_error, sizes, type_name
 from retrograd.ops.common import beside, deliver, require_tensor, tensor_of, zeros_beside
 from retrograd.ops.elementwise.choose import dtype_of_all
 from retrograd.ops.index.getitem import filled
@@ -90,7 +90,9 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             [2, 3],
             [2, 4]])
     """
-    for t in tensors:
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise NoTensorError(f"expected Tensor as element {i} in argument 0, but got {type_name(t)}")
         vector("cartesian_prod", t)
     if len(tensors) == 1:
         return tensors[0]
@@ -164,9 +166,19 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     numbers = require_tensor("unravel_index", "indices", 1, indices).array
     if numbers.dtype.kind not in "iu":
         raise TypeError(f"expected 'indices' to be integer dtype, but got torch.{numbers.dtype}")
+    for n in shape if isinstance(shape, (tuple, list)) else (shape,):
+        if not hasattr(n, "__index__"):
+            what = (
+                "'shape' sequence to only contain ints"
+                if n is not shape
+                else "'shape' to be int or sequence of ints"
+            )
+            raise TypeError(f"expected {what}, but got {type(n)}")
     size = sizes_of("unravel_index", "shape", (shape if isinstance(shape, (tuple, list)) else (shape,),))
     if any(n < 0 for n in size):
         raise ValueError(f"'shape' cannot have negative values, but got {size}")
+    if 0 in size and numbers.size:
+        raise RuntimeError(f"ZeroDivisionError: a tensor of shape {sizes(size)} has no elements")
     found: list[Array] = []
     numbers = numbers.astype(np.int64)
     for n in reversed(size):

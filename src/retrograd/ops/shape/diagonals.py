@@ -10,11 +10,11 @@ from retrograd.backends.base import Backend, backend_of, check_device, is_writab
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
-from retrograd.core.autocast import autocasting, in_float32
-from retrograd.core.op import Linear, View
+from retrograd.core.autocast import autocasting_on_cpu, in_float32
+from retrograd.core.families import Linear, View
 from retrograd.core.tensor import Tensor
-from retrograd.errors import ShapeError, dimension_error, unsupported_dtype
-from retrograd.ops.common import deliver, plain, require_tensor, tensor_of, wrap_dim
+from retrograd.errors import OperandError, ShapeError, dimension_error, type_name, unsupported_dtype
+from retrograd.ops.common import deliver_exact, plain, require_tensor, tensor_of, wrap_dim
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import SIZES, integer, reshape
@@ -190,17 +190,19 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     tensor([[1., 0.],
             [1., 1.]])
     """
-    return deliver(apply1(Tril(_offset("tril", diagonal)), _matrices("tril", input)), out)
+    return deliver_exact(apply1(Tril(_offset("tril", diagonal)), _matrices("tril", input)), out)
 
 
 @public("triu", "Tensor.triu_", method=True)
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle of a matrix or a batch of them, zeros elsewhere; `diagonal` moves its edge up."""
-    return deliver(apply1(Triu(_offset("triu", diagonal)), _matrices("triu", input)), out)
+    return deliver_exact(apply1(Triu(_offset("triu", diagonal)), _matrices("triu", input)), out)
 
 
 def _two_dims(dim1: Any, dim2: Any, ndim: int) -> tuple[int, int]:
-    for d in (dim1, dim2):
+    for i, d in enumerate((dim1, dim2)):
+        if not hasattr(d, "__index__"):
+            raise OperandError(f"diagonal(): argument 'dim{i + 1}' must be int, not {type_name(d)}")
         if not -ndim <= d < ndim:
             raise dimension_error(d, ndim)
     first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
@@ -232,7 +234,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     if x.array.ndim not in (1, 2):
         raise ShapeError(f"diag(): Supports 1D or 2D tensors. Got {x.array.ndim}D")
     op = DiagEmbed(offset, 0, 1) if x.array.ndim == 1 else DiagonalCopy(offset, 0, 1)
-    return deliver(apply1(op, x), out)
+    return deliver_exact(apply1(op, x), out)
 
 
 @public("diag_embed", method=True)
@@ -253,7 +255,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 @public("trace", method=True)
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
-    if autocasting():
+    if autocasting_on_cpu():
         return in_float32(trace, input)
     x = require_tensor("trace", "input", 1, input)
     if x.array.dtype.kind == "b":
@@ -272,8 +274,9 @@ def tril_indices(
     """The row and column numbers of the lower triangle of a matrix, as two rows."""
     with SHORTAGE_TOLD:
         height, width = _side("row", row), _side("col", col)
-        rows, cols = np.tril_indices(height, max(-height, min(integer(offset), width)), width)
-    return _pairs("tril_indices", rows, cols, dtype, device)
+        reach = max(-height, min(integer(offset), width))
+        inside = np.arange(width) <= np.arange(reach, height + reach)[:, None]
+        return _pairs("tril_indices", inside, dtype, device, requires_grad)
 
 
 @public("triu_indices")
@@ -284,8 +287,9 @@ def triu_indices(
     """The row and column numbers of the upper triangle of a matrix, as two rows."""
     with SHORTAGE_TOLD:
         height, width = _side("row", row), _side("col", col)
-        rows, cols = np.triu_indices(height, max(-height, min(integer(offset), width)), width)
-    return _pairs("triu_indices", rows, cols, dtype, device)
+        reach = max(-height, min(integer(offset), width))
+        inside = np.arange(width) >= np.arange(reach, height + reach)[:, None]
+        return _pairs("triu_indices", inside, dtype, device, requires_grad)
 
 
 def _side(name: str, n: Any) -> int:
@@ -295,9 +299,12 @@ def _side(name: str, n: Any) -> int:
     return side
 
 
-def _pairs(function: str, rows: Array, cols: Array, dtype: Any, device: Any) -> Tensor:
+def _pairs(function: str, inside: Array, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    """The places in a matrix where `inside` holds."""
+    if requires_grad:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     where = check_device(device)
     wanted = np.dtype("int64") if dtype is None else as_dtype(dtype)
     if wanted.kind not in "iu":
         raise NotImplementedError(f"\"{function}\" not implemented for '{SCALAR_NAMES[wanted]}'")
-    return tensor_of(placed(np.stack([rows, cols]).astype(wanted), where))
+    return tensor_of(placed(np.array(inside.nonzero(), wanted), where))

@@ -6,13 +6,22 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, overload
 
 from retrograd.backends.base import Backend
-from retrograd.backends.dtypes import promote_types
+from retrograd.backends.dtypes import (
+    SCALAR_NAMES,
+    keeps_category,
+    promote_types,
+)
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.autocast import autocasting, widest
 from retrograd.core.op import Variadic
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
-from retrograd.errors import ShapeError, sizes, type_name
+from retrograd.errors import (
+    OperandError,
+    ShapeError,
+    sizes,
+    type_name,
+)
 from retrograd.ops.common import deliver, require_tensor, require_word, wrap_dim, zero_like, zeros_beside
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import Expand, reshaped, unsqueeze
@@ -138,7 +147,12 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None, *
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     shapes = [t.array.shape for t in given]
     axis = _cat_dim(shapes, numpy.pop("axis", dim))
-    return deliver(apply_n(Cat(axis), given), out)
+    found = apply_n(Cat(axis), given)
+    if out is not None and not keeps_category(found.array.dtype, out.array.dtype):
+        raise OperandError(
+            f"torch.cat(): input types can't be cast to the desired output type {SCALAR_NAMES[out.array.dtype]}"
+        )
+    return deliver(found, out)
 
 
 @public("concat")
@@ -267,6 +281,11 @@ def _each(tensors: Sequence[Any], ndim: int) -> Tensor | tuple[Tensor, ...]:
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return _atleast(tensors[0], ndim)
     given = tensors[0] if len(tensors) == 1 else tensors
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(
+            f"atleast_{ndim}d() received an invalid combination of arguments - got ({type_name(given)}): it takes "
+            "tensors, or a list of them"
+        )
     return tuple(_atleast(t, ndim) for t in given)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from math import prod
+from operator import methodcaller
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -13,15 +14,16 @@ from retrograd.backends.base import Backend
 from retrograd.backends.casts import reinterpreted
 from retrograd.backends.dtype_class import dtype as DtypeClass
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
+from retrograd.backends.long_calls import LARGE
 from retrograd.backends.shortage import SHORTAGE_TOLD, tell_shortage
 from retrograd.core.apply import apply1
-from retrograd.core.op import Linear, View
+from retrograd.core.families import Linear, View
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.core.variant import variant
-from retrograd.errors import OutOfMemoryError, ShapeError, broadcast_error, sizes, type_name
-from retrograd.ops.common import require_tensor, wrap_dim
+from retrograd.errors import OperandError, OutOfMemoryError, ShapeError, broadcast_error, sizes, type_name
+from retrograd.ops.common import joint_shape, require_sequence, require_tensor, wrap_dim
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import Clone, contiguous
 from retrograd.values import Array, DType, Shape
@@ -159,6 +161,9 @@ class Unsqueeze(View):
         return g.squeeze(self.dim)
 
 
+COPIED = methodcaller("copy")
+
+
 class Repeat(Linear):
     """copies of x laid side by side, so many in each dimension"""
 
@@ -175,7 +180,18 @@ class Repeat(Linear):
             raise OutOfMemoryError(
                 f"not enough memory: {sizes(self.repeats)} copies of a tensor of {sizes(x.shape)}"
             )
-        return xp.tile(x, self.repeats)
+        return self.tiled(xp, x) if xp.is_plain and self.takes_long(x) else xp.tile(x, self.repeats)
+
+    def takes_long(self, x: Array) -> bool:
+        """Whether there is much to copy."""
+        return bool(x.size * prod(self.repeats) > LARGE)
+
+    def tiled(self, xp: Backend, x: Array) -> Array:
+        """What `tile` does, some blocks at a time: NumPy would hold all other threads until it is done."""
+        shape = (1,) * (len(self.repeats) - x.ndim) + x.shape
+        spread = tuple([n for pair in zip(self.repeats, shape, strict=True) for n in pair])
+        copies = xp.broadcast_to(x.reshape([n for size in shape for n in (1, size)]), spread)
+        return xp.of_lines(COPIED, copies).reshape([r * n for r, n in zip(self.repeats, shape, strict=True)])
 
     def transpose(self, g: Any) -> Any:
         extra = len(self.repeats) - len(self.in_shape)
@@ -206,6 +222,15 @@ def sizes_of(function: str, argument: str, given: Sequence[Any]) -> Shape:
         return tuple([integer(n) for n in given])
     except TypeError:
         raise TypeError(f"{function}(): argument '{argument}' must be tuple of ints, not {given!r}") from None
+
+
+def listed(function: str, argument: str, given: Any) -> Shape:
+    """The ints of `f(x, (2, 3))`: a function, other than a method, takes them as one argument."""
+    if given is not None and not isinstance(given, (tuple, list)):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position 2) must be tuple of ints, not {type_name(given)}"
+        )
+    return sizes_of(function, argument, (given,))
 
 
 def inferred_shape(size: Shape, count: int) -> Shape:
@@ -365,14 +390,14 @@ def view(
 def _viewed_as(x: Tensor, dtype: Any) -> Tensor:
     """The same bytes as another dtype, which no gradient passes."""
     a = x.array
-    if x.is_conj() and dtype != a.dtype:
+    if x.is_conj():
         raise RuntimeError(
             "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype. Call "
             "resolve_conj() first."
         )
     if a.dtype.itemsize != dtype.itemsize:
         _check_memory_as(x, dtype)
-    twin = Tensor(reinterpreted(a, dtype))
+    twin = Tensor(reinterpreted(a, dtype), share=True)
     twin._counter = x._version_counter()
     return twin
 
@@ -394,6 +419,23 @@ def _check_memory_as(x: Tensor, dtype: Any) -> None:
     for name, number in found:
         if number % ratio:
             raise ShapeError(f"self.{name} must be divisible by {ratio} {what}, but got {number}")
+
+
+@public("Tensor.as_subclass")
+def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
+    """A view of this tensor that is an instance of `cls`, a subclass of Tensor.
+
+    >>> import retrograd as rg
+    >>> class Metres(rg.Tensor): ...
+    >>> rg.ones(2).as_subclass(Metres)
+    Metres([1., 1.])
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise TypeError(
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure "
+            f"your class inherits from Tensor: {cls!r}"
+        )
+    return apply1(Alias(), self)._in_class(cls)
 
 
 @public("Tensor.view_as")
@@ -429,10 +471,16 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     return expand(input, require_tensor("expand_as", "other", 2, other).array.shape)
 
 
-@public("broadcast_to", method=True)
-def broadcast_to(input: Tensor, *given: int | Sequence[int], size: Sequence[int] | None = None) -> Tensor:
+@public("broadcast_to")
+def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """`input` expanded to `size`."""
-    return expand(input, *given, size=size)
+    return expand(input, listed("broadcast_to", "size", size))
+
+
+@public("Tensor.broadcast_to")
+def broadcast_method(self: Tensor, *given: int | Sequence[int], size: Sequence[int] | None = None) -> Tensor:
+    """The tensor expanded to `size`."""
+    return expand(self, *given, size=size)
 
 
 @public("broadcast_shapes")
@@ -443,12 +491,25 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     torch.Size([2, 3])
     """
     found: Shape = ()
-    for given in shapes:
+    for place, given in enumerate(shapes):
+        if not isinstance(given, (int, tuple, list)):
+            raise RuntimeError(
+                f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {given}"
+            )
         shape = (given,) if isinstance(given, int) else tuple(given)
+        if shape and min(shape) < 0:
+            raise ValueError(
+                f"Attempting to broadcast a dimension with negative length! The shape is {shape}"
+            )
         try:
-            found = np.broadcast_shapes(found, shape)
+            found = joint_shape(found, shape)
         except ValueError:
-            raise broadcast_error(found, shape) from None
+            pairs = zip(reversed(found), reversed(shape), strict=False)
+            at = next(i for i, (a, b) in enumerate(pairs, 1) if a != b and 1 not in (a, b))
+            raise ShapeError(
+                f"Attempting to broadcast a dimension of length {shape[-at]} at -{at}! Mismatching argument at index "
+                f"{place} had {shape}; but expected shape should be broadcastable to {list(found)}"
+            ) from None
     return Size(found)
 
 
@@ -458,7 +519,12 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
-    shape = tuple(broadcast_shapes(*[t.array.shape for t in tensors]))
+    shape: Shape = ()
+    for t in tensors:
+        try:
+            shape = joint_shape(shape, t.array.shape)
+        except ValueError:
+            raise broadcast_error(shape, t.array.shape) from None
     return tuple(t if t.array.shape == shape else apply1(Expand(shape), t) for t in tensors)
 
 
@@ -518,14 +584,14 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """One dimension as several; one of `sizes` may be -1."""
     x = require_tensor("unflatten", "input", 1, input)
+    if not hasattr(dim, "__index__"):
+        raise OperandError(f"unflatten(): argument 'dim' (position 1) must be int, not {type_name(dim)}")
+    if not require_sequence("unflatten", "sizes", 2, sizes):
+        raise ShapeError("unflatten: sizes must be non-empty")
     shape = x.array.shape
+    d = wrap_dim(dim, len(shape))
     if not shape:
         raise ShapeError(f"unflatten: dimension {dim} of a tensor that has no dimensions cannot be split")
-    d = wrap_dim(dim, len(shape))
-    if not sizes:
-        raise ShapeError("unflatten: sizes must be non-empty")
-    if not shape:
-        raise ShapeError("unflatten: a tensor without dimensions has none that could be several")
     wanted = sizes_of("unflatten", "sizes", (sizes,))
     if not _fills(*known_size(wanted, shape[d]), shape[d]):
         raise ShapeError(
@@ -568,12 +634,18 @@ def repeat(input: Tensor, *given: int | Sequence[int], repeats: Sequence[int] | 
     return found
 
 
-@public("tile", method=True)
-def tile(input: Tensor, *given: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
+@public("tile")
+def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     """Copies of `input` laid side by side; dimensions that `dims` does not name stay as they are."""
     x = require_tensor("tile", "input", 1, input)
-    counts = sizes_of("tile", "dims", given or (dims,))
+    counts = listed("tile", "dims", dims)
     return repeat(x, (1,) * (x.array.ndim - len(counts)) + counts)
+
+
+@public("Tensor.tile")
+def tile_by(self: Tensor, *given: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
+    """`tile`, whose numbers may be given one by one."""
+    return tile(self, sizes_of("tile", "dims", given or (dims,)))
 
 
 @public("numel")

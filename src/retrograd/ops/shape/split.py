@@ -12,11 +12,12 @@ from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import WHOLE
 from retrograd.core.apply import apply1, apply_n
-from retrograd.core.op import Linear, Variadic, View
+from retrograd.core.families import Linear, View
+from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
-from retrograd.errors import DimensionError, OutOfMemoryError, ShapeError, sizes
-from retrograd.ops.common import require_tensor, wrap_dim, zeros_beside
+from retrograd.errors import DimensionError, OutOfMemoryError, ShapeError, sizes, type_name
+from retrograd.ops.common import require_sequence, require_tensor, wrap_dim, zeros_beside
 from retrograd.ops.register import public
 from retrograd.ops.shape.join import Cat, Stack
 from retrograd.ops.shape.reshape import SIZES, integer
@@ -219,14 +220,8 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     return found
 
 
-@public("split", method=True)
-def split(
-    tensor: Tensor,
-    split_size_or_sections: int | Sequence[int] | None = None,
-    dim: int = 0,
-    *,
-    split_size: int | Sequence[int] | None = None,
-) -> tuple[Tensor, ...]:
+@public("split")
+def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive pieces along `dim`: of one size (the last may be smaller), or of a list of sizes.
 
     >>> import retrograd as rg
@@ -234,7 +229,7 @@ def split(
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
     x = require_tensor("split", "tensor", 1, tensor)
-    given = split_size if split_size_or_sections is None else split_size_or_sections
+    given = split_size_or_sections
     if isinstance(given, (tuple, list)):
         return split_with_sizes(x, given, dim)
     n = _length("split", x, dim)
@@ -245,6 +240,12 @@ def split(
         raise ShapeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
     found: tuple[Tensor, ...] = apply_n(Split(size, wrap_dim(dim, x.array.ndim)), (x,))
     return found
+
+
+@public("Tensor.split")
+def split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of consecutive pieces along `dim`: see `split`."""
+    return split(self, split_size, dim)
 
 
 def _length(function: str, x: Tensor, dim: Any) -> int:
@@ -259,7 +260,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     """Views of consecutive pieces of these sizes along `dim`."""
     x = require_tensor("split_with_sizes", "input", 1, input)
     n = _length("split_with_sizes", x, dim)
-    parts = tuple([integer(s) for s in split_sizes])
+    parts = tuple([integer(s) for s in require_sequence("split_with_sizes", "split_sizes", 2, split_sizes)])
     if any(s < 0 for s in parts):
         raise ShapeError(
             f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={sizes(parts)}"
@@ -317,13 +318,18 @@ def tensor_split(
 ) -> tuple[Tensor, ...]:
     """Views of consecutive pieces along `dim`: so many of nearly equal size, or cut before each of some positions."""
     x = require_tensor("tensor_split", "input", 1, input)
+    names = (indices_or_sections, indices, sections, tensor_indices_or_sections)
+    if sum([v is not None for v in names]) != 1 or isinstance(indices, Tensor):
+        raise TypeError(
+            "tensor_split() received an invalid combination of arguments: it takes a number of sections, indices in a "
+            "tuple, or a tensor of either"
+        )
     if x.array.ndim == 0:
         raise ShapeError(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         )
     d = wrap_dim(dim, x.array.ndim)
-    names = (indices_or_sections, indices, sections, tensor_indices_or_sections)
-    given = next((v for v in names if v is not None), 0)
+    given: Any = next(v for v in names if v is not None)
     if isinstance(given, Tensor):
         given = _cuts(given.array)
     if isinstance(given, (tuple, list)):
@@ -371,40 +377,54 @@ def _split_evenly(function: str, x: Tensor, given: Any, dim: int, needed: int) -
 
 @public("hsplit", method=True)
 def hsplit(
-    input: Tensor, indices_or_sections: int | Sequence[int] | None = None, *more: int, **named: Any
+    input: Tensor,
+    *places: int | Sequence[int],
+    sections: int | None = None,
+    indices: Sequence[int] | None = None,
 ) -> tuple[Tensor, ...]:
     """Views of equal pieces side by side: along dimension 1, or 0 for a vector."""
     x = require_tensor("hsplit", "input", 1, input)
-    places = _places("hsplit", indices_or_sections, more, named)
-    return _split_evenly("hsplit", x, places, min(x.array.ndim - 1, 1), 1)
+    given = _places("hsplit", places, sections, indices)
+    return _split_evenly("hsplit", x, given, min(x.array.ndim - 1, 1), 1)
 
 
-def _places(function: str, first: Any, more: tuple[int, ...], named: dict[str, Any]) -> Any:
-    """What was given: a number of pieces (`sections`), or places (`indices`) as a sequence or one by one."""
-    for name in ("indices", "sections"):
-        first = named.pop(name) if first is None and name in named else first
-    if named:
-        raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(named))}'")
-    if first is None:
+def _places(function: str, given: Sequence[Any], sections: Any, indices: Any) -> Any:
+    """What was given: a number of pieces, or places as a sequence or one by one."""
+    given = [v for v in (*given, sections, indices) if v is not None]
+    if not given:
         raise TypeError(f"{function}() missing 1 required positional argument: 'indices_or_sections'")
+    first, more = given[0], given[1:]
+    if more and isinstance(first, (tuple, list)):
+        raise TypeError(f"{function}() received an invalid combination of arguments: places are given once")
     if isinstance(first, Tensor) and first.array.ndim == 0:
         first = integer(first)
+    if isinstance(first, (str, float)):
+        raise TypeError(
+            f"{function}() received an invalid combination of arguments - got (Tensor, {type_name(first)}), but a "
+            "number of pieces or a sequence of places is expected"
+        )
     return (first, *more) if more else first
 
 
 @public("vsplit", method=True)
 def vsplit(
-    input: Tensor, indices_or_sections: int | Sequence[int] | None = None, *more: int, **named: Any
+    input: Tensor,
+    *places: int | Sequence[int],
+    sections: int | None = None,
+    indices: Sequence[int] | None = None,
 ) -> tuple[Tensor, ...]:
     """Views of equal pieces above each other: along dimension 0."""
     x = require_tensor("vsplit", "input", 1, input)
-    return _split_evenly("vsplit", x, _places("vsplit", indices_or_sections, more, named), 0, 2)
+    return _split_evenly("vsplit", x, _places("vsplit", places, sections, indices), 0, 2)
 
 
 @public("dsplit", method=True)
 def dsplit(
-    input: Tensor, indices_or_sections: int | Sequence[int] | None = None, *more: int, **named: Any
+    input: Tensor,
+    *places: int | Sequence[int],
+    sections: int | None = None,
+    indices: Sequence[int] | None = None,
 ) -> tuple[Tensor, ...]:
     """Views of equal pieces along dimension 2."""
     x = require_tensor("dsplit", "input", 1, input)
-    return _split_evenly("dsplit", x, _places("dsplit", indices_or_sections, more, named), 2, 3)
+    return _split_evenly("dsplit", x, _places("dsplit", places, sections, indices), 2, 3)

@@ -23,13 +23,14 @@ from retrograd.backends.memory_format import (
     preserve_format,
 )
 from retrograd.backends.memory_format import memory_format as MemoryFormat
-from retrograd.backends.mirror import behind
+from retrograd.backends.mirror import behind, bits_of, mirrored
 from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1, apply_n, gradient_edge
-from retrograd.core.inplace import check_recordable
+from retrograd.core.families import Linear, View
+from retrograd.core.inplace import check_not_inference, check_recordable
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
-from retrograd.core.op import Linear, Variadic, View
+from retrograd.core.op import Variadic
 from retrograd.core.places import warn
 from retrograd.core.tangent import tangent_of
 from retrograd.core.tensor import Tensor
@@ -39,8 +40,11 @@ from retrograd.errors import DtypeError, GradientError, ShapeError, operand_erro
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
 from retrograd.ops.inplace.shape import move_in_place
 from retrograd.ops.register import public
-from retrograd.ops.shape.reshape import SIZES, Reshape, integer, sizes_of
+from retrograd.ops.shape.reshape import SIZES, Reshape, integer, listed, sizes_of
 from retrograd.ops.tensor.convert import contiguous
+from retrograd.ops.tensor.typed_storage import TypedStorage
+from retrograd.ops.tensor.untyped_storage import UntypedStorage
+from retrograd.ops.tensor.unwritten import marked
 from retrograd.values import Array, Shape
 
 GEOMETRY: dict[str, str] = {"size": "size", "stride": "stride", "storage_offset": "storage_offset"}
@@ -284,7 +288,7 @@ class Underivable(Node):
 
 def _geometry(function: str, size: Any, stride: Any, offset: Any) -> tuple[Shape, Shape, int | None]:
     """The arguments of `as_strided`, checked."""
-    shape, steps = sizes_of(function, "size", (size,)), sizes_of(function, "stride", (stride,))
+    shape, steps = listed(function, "size", size), listed(function, "stride", stride)
     start = None if offset is None else integer(offset)
     check_geometry(function, shape, steps, start)
     return shape, steps, start
@@ -381,12 +385,12 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 @public("Tensor.set_")
 def set_(
     self: Tensor,
-    source: Tensor | None = None,
+    source: Tensor | TypedStorage | UntypedStorage | None = None,
     storage_offset: int = 0,
     size: Sequence[int] | None = None,
     stride: Sequence[int] | None = None,
 ) -> Tensor:
-    """Makes this tensor one of the memory of `source`, or of no elements at all.
+    """Makes this tensor one of the memory of `source`, a tensor or a storage, or of no elements at all.
 
     With `size`, of those elements of its memory that `as_strided` would show. No gradient passes: backward raises.
 
@@ -397,6 +401,8 @@ def set_(
     tensor([1., 1.])
     """
     x = require_tensor("set_", "input", 1, self)
+    if isinstance(source, (TypedStorage, UntypedStorage)):
+        source = Tensor(source.elements(x.dtype), share=True)
     if source is None:
         array = backend_of(x.array).inner.empty((0,), x.array.dtype)
     elif not isinstance(source, Tensor):
@@ -412,6 +418,7 @@ def set_(
             "copy_() instead."
         )
     tracked = current().grad_enabled and any(t.requires_grad for t in operands)
+    check_not_inference(x)
     if tracked:
         check_recordable(x)
     if tracked and x._base is not None:
@@ -456,14 +463,17 @@ def resize_(
         raise GradientError(
             "cannot resize variables that has a forward grad. Use view(), reshape() or a clone()."
         )
+    check_not_inference(x)
     if size == x.array.shape:
         return x
+    memory = behind(x.array)
     try:
-        array = strided(x.array, size, dense_strides(size), None)
+        array = strided(memory, size, dense_strides(size), None)
     except ShapeError:
-        array = backend_of(x.array).inner.zeros(size, x.array.dtype)
-        flat = strided(x.array, (_room(x.array),), (1,), None)
+        array = marked(backend_of(memory).inner.zeros(size, memory.dtype))
+        flat = strided(memory, (_room(memory),), (1,), None)
         array.reshape(-1)[: flat.size] = flat
+    array = mirrored(array, *bits_of(x.array))
     x.array = array
     if order is not None and order.rank:
         x.array = copied_in(

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend
 from retrograd.core.apply import apply1
-from retrograd.core.op import Linear, View
+from retrograd.core.families import Linear, View
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, ShapeError, sizes
-from retrograd.ops.common import memory_order, require_tensor, wrap_dim, wrap_dims
+from retrograd.ops.common import memory_order, require_sequence, require_tensor, wrap_dim, wrap_dims
 from retrograd.ops.elementwise.conjugate import conj
 from retrograd.ops.register import public, public_property
-from retrograd.ops.shape.reshape import Alias, Dims, integer, sizes_of
+from retrograd.ops.shape.reshape import Alias, Dims, integer, listed, sizes_of
 from retrograd.values import Array, Shape
 
 
@@ -143,15 +143,26 @@ def t(input: Tensor) -> Tensor:
     return found
 
 
-@public("permute", method=True)
-def permute(input: Tensor, *order: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
+@public("permute")
+def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     """A view with the dimensions in another order.
+
+    >>> import retrograd as rg
+    >>> rg.permute(rg.ones(2, 3, 4), (2, 0, 1)).shape
+    torch.Size([4, 2, 3])
+    """
+    return permute_dims(input, require_sequence("permute", "dims", 2, dims))
+
+
+@public("Tensor.permute")
+def permute_dims(self: Tensor, *order: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
+    """`permute`, whose dimensions may be given one by one.
 
     >>> import retrograd as rg
     >>> rg.ones(2, 3, 4).permute(2, 0, 1).shape
     torch.Size([4, 2, 3])
     """
-    x = require_tensor("permute", "input", 1, input)
+    x = require_tensor("permute", "input", 1, self)
     given = sizes_of("permute", "dims", order or (dims,))
     ndim = x.array.ndim
     if len(given) != ndim:
@@ -170,6 +181,11 @@ def permute(input: Tensor, *order: int | Sequence[int], dims: Sequence[int] | No
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """A view with some dimensions moved to other places; the rest keep their order."""
     x = require_tensor("movedim", "input", 1, input)
+    if isinstance(source, (tuple, list)) != isinstance(destination, (tuple, list)):
+        raise TypeError(
+            "movedim() received an invalid combination of arguments: source and destination are two numbers, or two "
+            "tuples"
+        )
     old, new = (tuple(d) if isinstance(d, (tuple, list)) else (d,) for d in (source, destination))
     if len(old) != len(new):
         raise ShapeError(
@@ -190,8 +206,8 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     return found
 
 
-@public("flip", method=True)
-def flip(input: Tensor, *given: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
+@public("flip")
+def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     """A copy with the order of elements reversed in the dimensions `dims`.
 
     >>> import retrograd as rg
@@ -199,10 +215,16 @@ def flip(input: Tensor, *given: int | Sequence[int], dims: Sequence[int] | None 
     tensor([3, 2, 1])
     """
     x = require_tensor("flip", "input", 1, input)
-    axes = sizes_of("flip", "dims", given or (dims,))
+    axes = listed("flip", "dims", dims)
     wrap_dims(axes, x.array.ndim)  # complains about repeated ones
     found: Tensor = apply1(Flip(tuple([wrap_dim(d, x.array.ndim) for d in axes])), x)
     return found
+
+
+@public("Tensor.flip")
+def flip_dims(self: Tensor, *given: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
+    """`flip`, whose dimensions may be given one by one."""
+    return flip(self, sizes_of("flip", "dims", given or (dims,)))
 
 
 @public("fliplr", method=True)
@@ -210,7 +232,7 @@ def fliplr(input: Tensor) -> Tensor:
     """A copy with the columns in reverse order."""
     if require_tensor("fliplr", "input", 1, input).array.ndim < 2:
         raise ShapeError("Input must be >= 2-d.")
-    return flip(input, 1)
+    return flip(input, (1,))
 
 
 @public("flipud", method=True)
@@ -218,7 +240,7 @@ def flipud(input: Tensor) -> Tensor:
     """A copy with the rows in reverse order."""
     if require_tensor("flipud", "input", 1, input).array.ndim < 1:
         raise ShapeError("Input must be >= 1-d.")
-    return flip(input, 0)
+    return flip(input, (0,))
 
 
 @public("roll", method=True)
@@ -248,7 +270,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """A copy turned by `k` right angles, from the first of two dimensions towards the second."""
     x = require_tensor("rot90", "input", 1, input)
     ndim = x.array.ndim
-    if len(dims) != 2:
+    if len(require_sequence("rot90", "dims", 3, dims)) != 2:
         raise ShapeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if ndim < 2:
         raise ShapeError(f"expected total dims >= 2, but got total dims = {ndim}")
@@ -297,7 +319,7 @@ def _matrices(input: Tensor) -> Tensor:
 
 
 @public_property("Tensor.H")
-def _hermitian(input: Tensor) -> Tensor:
+def _matrix_adjoint(input: Tensor) -> Tensor:
     """A matrix transposed and conjugated."""
     ndim = input.array.ndim
     if ndim == 0:
@@ -310,7 +332,7 @@ def _hermitian(input: Tensor) -> Tensor:
 
 
 @public_property("Tensor.mH")
-def _hermitians(input: Tensor) -> Tensor:
+def _batch_adjoint(input: Tensor) -> Tensor:
     """The last two dimensions swapped and conjugated: a batch of matrices."""
     ndim = input.array.ndim
     if ndim == 0:
@@ -324,4 +346,4 @@ def _hermitians(input: Tensor) -> Tensor:
 @public("adjoint", method=True)
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions swapped and conjugated."""
-    return _hermitians(require_tensor("adjoint", "input", 1, input))
+    return _batch_adjoint(require_tensor("adjoint", "input", 1, input))

@@ -15,6 +15,7 @@ from retrograd.backends.dtypes import as_dtype
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
+from retrograd.errors import ShapeError
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.elementwise.complex_numbers import ViewAsComplex, ViewAsReal, view_as_complex, view_as_real
 from retrograd.ops.nn.pad import constant_border
@@ -32,7 +33,7 @@ from retrograd.ops.shape.reshape import (
     expanded_shape,
     inferred_shape,
     integer,
-    sizes_of,
+    listed,
     squeeze,
     view,
 )
@@ -300,20 +301,22 @@ def expand_copy(
 ) -> Tensor:
     """`expand` that copies."""
     x = require_tensor("expand_copy", "input", 1, input)
-    return deliver(
-        apply1(ExpandCopy(expanded_shape(x.array, sizes_of("expand_copy", "size", (size,)))), x), out
-    )
+    return deliver(apply1(ExpandCopy(expanded_shape(x.array, listed("expand_copy", "size", size))), x), out)
 
 
 @public("view_copy")
 def view_copy(
-    input: Tensor, size: Sequence[int] | None = None, *, dtype: DType | None = None, out: Tensor | None = None
+    input: Tensor,
+    size: Sequence[int] | DType | None = None,
+    *,
+    dtype: DType | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`view` that copies."""
     x = require_tensor("view_copy", "input", 1, input)
     if dtype is not None or isinstance(size, (dtype_class, np.dtype, type)):
         return deliver(clone(view(x.detach(), as_dtype(size if dtype is None else dtype))), out)
-    shape = inferred_shape(sizes_of("view_copy", "size", (size,)), x.array.size)
+    shape = inferred_shape(listed("view_copy", "size", size), x.array.size)
     return deliver(apply1(ViewCopy(shape), x), out)
 
 
@@ -389,10 +392,18 @@ def slice_copy(
 def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
     """`narrow` that copies."""
     x = require_tensor("narrow_copy", "input", 1, input)
-    narrow(x.detach(), dim, start, length)
+    ndim, count = x.array.ndim, integer(length)
+    if 0 < ndim <= integer(dim):
+        raise ShapeError(
+            f"Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false. (dim is {dim} "
+            f"of {ndim} dimensions)"
+        )
+    narrow(x.detach(), dim, start, max(count, 0))
     d, first = wrap_dim(dim, x.array.ndim), integer(start)
     first = first + x.array.shape[d] if first < 0 else first
-    return deliver(apply1(NarrowCopy(d, first, integer(length)), x), out)
+    if count < 0:
+        raise ShapeError(f"start ({first}) + length ({count}) exceeds dimension size ({x.array.shape[d]}).")
+    return deliver(apply1(NarrowCopy(d, first, count), x), out)
 
 
 @public("unfold_copy")

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend
 from retrograd.core.apply import apply_n
-from retrograd.core.op import Linear, Variadic
+from retrograd.core.families import Linear
+from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes
 from retrograd.ops.common import deliver, require_tensor, wrap_dim, zeros_beside

@@ -190,6 +190,7 @@ class I0(RealUnary):
     """the modified Bessel function I0"""
 
     kernel = "i0_vml_cpu"
+    special = "i0"
 
     def curve(self, xp: Backend, x: Array) -> Array:
         return i0_array(xp, x)
@@ -203,6 +204,7 @@ class I1(RealUnary):
 
     node_name = "SpecialI1Backward0"
     kernel = "i1_cpu"
+    special = "i1"
     keeps = X | OUT
 
     def curve(self, xp: Backend, x: Array) -> Array:
@@ -218,6 +220,7 @@ class I0e(RealUnary):
 
     node_name = "SpecialI0EBackward0"
     kernel = "i0e_cpu"
+    special = "i0e"
     keeps = X | OUT
 
     def curve(self, xp: Backend, x: Array) -> Array:
@@ -232,6 +235,7 @@ class I1e(RealUnary):
 
     node_name = "SpecialI1EBackward0"
     kernel = "i1e_cpu"
+    special = "i1e"
     keeps = X | OUT
 
     def curve(self, xp: Backend, x: Array) -> Array:
@@ -278,61 +282,61 @@ def i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 @public("special.bessel_j0")
 def bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Bessel function of the first kind J0, for each element; the result has no gradient, as in PyTorch."""
-    return of_one(Underived("bessel_j0_cpu", j0_array), input, out)
+    return of_one(Underived("bessel_j0_cpu", j0_array, "j0"), input, out)
 
 
 @public("special.bessel_j1")
 def bessel_j1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Bessel function of the first kind J1, for each element; the result has no gradient, as in PyTorch."""
-    return of_one(Underived("bessel_j1_cpu", j1_array), input, out)
+    return of_one(Underived("bessel_j1_cpu", j1_array, "j1"), input, out)
 
 
 @public("special.bessel_y0")
 def bessel_y0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Bessel function of the second kind Y0, for each element; the result has no gradient, as in PyTorch."""
-    return of_one(Underived("bessel_y0_cpu", y0_array), input, out)
+    return of_one(Underived("bessel_y0_cpu", y0_array, "y0"), input, out)
 
 
 @public("special.bessel_y1")
 def bessel_y1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Bessel function of the second kind Y1, for each element; the result has no gradient, as in PyTorch."""
-    return of_one(Underived("bessel_y1_cpu", y1_array), input, out)
+    return of_one(Underived("bessel_y1_cpu", y1_array, "y1"), input, out)
 
 
 @public("special.modified_bessel_i0")
 def modified_bessel_i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function I0, for each element, without a gradient; `i0` has one."""
-    return of_one(Underived("modified_bessel_i0_cpu", i0_array), input, out)
+    return of_one(Underived("modified_bessel_i0_cpu", i0_array, "i0"), input, out)
 
 
 @public("special.modified_bessel_i1")
 def modified_bessel_i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function I1, for each element, without a gradient; `i1` has one."""
-    return of_one(Underived("modified_bessel_i1_cpu", i1_array), input, out)
+    return of_one(Underived("modified_bessel_i1_cpu", i1_array, "i1"), input, out)
 
 
 @public("special.modified_bessel_k0")
 def modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function K0, for each element; the result has no gradient, as in PyTorch."""
-    return of_one(Underived("modified_bessel_k0_cpu", k0_array), input, out)
+    return of_one(Underived("modified_bessel_k0_cpu", k0_array, "k0"), input, out)
 
 
 @public("special.modified_bessel_k1")
 def modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function K1, for each element; the result has no gradient, as in PyTorch."""
-    return of_one(Underived("modified_bessel_k1_cpu", k1_array), input, out)
+    return of_one(Underived("modified_bessel_k1_cpu", k1_array, "k1"), input, out)
 
 
 @public("special.scaled_modified_bessel_k0")
 def scaled_modified_bessel_k0(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)` times the modified Bessel function K0; the result has no gradient, as in PyTorch."""
-    return of_one(Underived("scaled_modified_bessel_k0_cpu", k0e_array), x, out)
+    return of_one(Underived("scaled_modified_bessel_k0_cpu", k0e_array, "k0e"), x, out)
 
 
 @public("special.scaled_modified_bessel_k1")
 def scaled_modified_bessel_k1(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)` times the modified Bessel function K1; the result has no gradient, as in PyTorch."""
-    return of_one(Underived("scaled_modified_bessel_k1_cpu", k1e_array), x, out)
+    return of_one(Underived("scaled_modified_bessel_k1_cpu", k1e_array, "k1e"), x, out)
 
 
 @public("special.spherical_bessel_j0")

@@ -8,7 +8,8 @@ import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1
-from retrograd.core.op import ElementwiseUnary, X
+from retrograd.core.families import ElementwiseUnary
+from retrograd.core.op import X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import deliver, memory_order
@@ -28,7 +29,7 @@ _NEAR = (
 )  # fmt: skip
 
 # exp(y**2) * erfc(y) * (y + 3) as a polynomial in (y - 5) / (y + 3), which is in [-1, 1] for y >= 1.
-_FAR = (
+FAR = (
     0.885637101864549, -0.47966144308433484, 0.22387273334256325, -0.08762571665292865, 0.027317987192582105,
     -0.005992101444648031, 0.0005111598748078276, 0.00020565983291438275, -8.285365097926504e-05,
     2.2201334925851605e-06, 6.227274095929632e-06, -1.115539835155743e-06, -4.4449389906874936e-07,
@@ -48,7 +49,7 @@ def _tail(xp: Backend, y: Array) -> Array:
 def scaled_tail(y: Array) -> Array:
     """exp(y**2) * erfc(y) for y >= 1."""
     r = 1 / (y + 3)
-    return r * powers(_FAR, 1 - 8 * r)
+    return r * powers(FAR, 1 - 8 * r)
 
 
 def erf_array(x: Array) -> Array:

@@ -71,6 +71,10 @@ def _lgamma_above_one(xp: Backend, x: Array) -> Array:
 
 def lgamma_array(xp: Backend, x: Array) -> Array:
     """log|gamma(x)|; infinite at 0, at the negative integers and at both infinities."""
+    return xp.special("lgamma", _lgamma, x)
+
+
+def _lgamma(xp: Backend, x: Array) -> Array:
     size = xp.abs(x)
     out = xp.where(xp.isnan(x), x, np.inf)
     near = (size < 1) & (size > 0)
@@ -102,6 +106,10 @@ def _digamma_right(xp: Backend, x: Array) -> Array:
 
 def digamma_array(xp: Backend, x: Array) -> Array:
     """The derivative of log(gamma(x)); infinite at 0, NaN at the negative integers."""
+    return xp.special("digamma", _digamma, x)
+
+
+def _digamma(xp: Backend, x: Array) -> Array:
     left = x < 0
     found = _digamma_right(xp, xp.where(left, 1 - x, x))
     y = x[left]
@@ -127,6 +135,10 @@ def _zeta_right(s: Array, q: Array) -> Array:
 
 def zeta_array(xp: Backend, s: Array, q: Array) -> Array:
     """Hurwitz's zeta function; on the left of 0 for integer s only, elsewhere NaN."""
+    return xp.special("zeta", _zeta, s, q)
+
+
+def _zeta(xp: Backend, s: Array, q: Array) -> Array:
     out = xp.full_like(q, np.nan)
     right = (q > 0) & (s > 1) & (s < np.inf)
     out[right] = _zeta_right(s[right], q[right])
@@ -147,6 +159,7 @@ class Lgamma(RealUnary):
     """log|gamma(x)|"""
 
     kernel = "lgamma_vml_cpu"
+    special = "lgamma"
 
     def curve(self, xp: Backend, x: Array) -> Array:
         return lgamma_array(xp, x)
@@ -159,6 +172,7 @@ class Digamma(RealUnary):
     """the derivative of log(gamma(x))"""
 
     kernel = "digamma"
+    special = "digamma"
 
     def curve(self, xp: Backend, x: Array) -> Array:
         return digamma_array(xp, x)
@@ -223,6 +237,7 @@ class Zeta(RealBinary):
 
     node_name = "SpecialZetaBackward0"
     kernel = "zeta_cpu"
+    special = "zeta"
     floats: ClassVar[bool] = True
     keeps0: ClassVar[int] = Y
 

@@ -130,6 +130,7 @@ class Igamma(RealBinary):
     """the lower incomplete gamma function P(x, y); its derivative by x is not known to PyTorch either"""
 
     kernel = "igamma_cpu"
+    special = "gammainc"
     keeps0: ClassVar[int] = Y
 
     def surface(self, xp: Backend, x: Array, y: Array) -> Array:
@@ -153,6 +154,7 @@ class Igammac(Igamma):
     """the upper incomplete gamma function Q(x, y)"""
 
     kernel = "igammac_cpu"
+    special = "gammaincc"
 
     def surface(self, xp: Backend, x: Array, y: Array) -> Array:
         return incomplete(xp, x, y, upper=True)

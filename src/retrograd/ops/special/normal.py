@@ -90,6 +90,7 @@ class Erfcx(RealUnary):
 
     node_name = "SpecialErfcxBackward0"
     kernel = "erfcx_cpu"
+    special = "erfcx"
     keeps: ClassVar[int] = X | OUT
 
     def curve(self, xp: Backend, x: Array) -> Array:
@@ -102,7 +103,9 @@ class Erfcx(RealUnary):
 class Erfinv(RealUnary):
     """the inverse of the error function"""
 
+    widened: ClassVar[bool] = True
     kernel = "erfinv_vml_cpu"
+    special = "erfinv"
     keeps: ClassVar[int] = X
 
     def curve(self, xp: Backend, x: Array) -> Array:
@@ -118,6 +121,7 @@ class Ndtri(RealUnary):
 
     node_name = "SpecialNdtriBackward0"
     kernel = "ndtri_cpu"
+    special = "ndtri"
     keeps: ClassVar[int] = OUT
 
     def curve(self, xp: Backend, x: Array) -> Array:
@@ -132,6 +136,7 @@ class LogNdtr(RealUnary):
 
     node_name = "SpecialLogNdtrBackward0"
     kernel = "log_ndtr_cpu"
+    special = "log_ndtr"
 
     def curve(self, xp: Backend, x: Array) -> Array:
         return log_ndtr_array(xp, x)

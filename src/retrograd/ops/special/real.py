@@ -9,8 +9,11 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from retrograd.backends.base import Backend
+from retrograd.backends.dtypes import result_type
+from retrograd.backends.pieces import look
 from retrograd.core.apply import apply1, apply2
-from retrograd.core.op import ElementwiseBinary, ElementwiseUnary, X, Y
+from retrograd.core.families import ElementwiseBinary, ElementwiseUnary
+from retrograd.core.op import X, Y
 from retrograd.core.tensor import Tensor
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import deliver
@@ -48,6 +51,7 @@ def by_parts(xp: Backend, function: Callable[..., Array], dtype: Any, arrays: Se
         return function(*[xp.asarray(a, np.float64) for a in lines]).reshape(shape).astype(dtype, copy=False)
     out = xp.empty(size, dtype)
     for start in range(0, size, PART):
+        look()
         part = slice(start, start + PART)
         out[part] = function(*[xp.asarray(a[part], np.float64) for a in lines])
     return out.reshape(shape)
@@ -61,6 +65,7 @@ class RealUnary(ElementwiseUnary):
     """A function of a real number. Owes `curve`, of a flat array of float64; `xp` computes on it."""
 
     kernel: str = ""  # how PyTorch's messages call it
+    special: str = ""  # its name among the special functions of a backend
     floats: ClassVar[bool] = True
     laborious: ClassVar[bool] = True
     keeps: ClassVar[int] = X
@@ -72,6 +77,9 @@ class RealUnary(ElementwiseUnary):
     def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind != "f":
             _refuse(self.kernel, x.dtype)
+        return xp.special(self.special, self.by_parts, x) if self.special else self.by_parts(xp, x)
+
+    def by_parts(self, xp: Backend, x: Array) -> Array:
         return by_parts(xp, partial(self.curve, xp), x.dtype, (x,))
 
 
@@ -79,6 +87,7 @@ class RealBinary(ElementwiseBinary):
     """A function of two real numbers. Owes `surface`, of two flat arrays of float64; `xp` computes on them."""
 
     kernel: str = ""
+    special: str = ""
     keeps0: ClassVar[int] = X | Y
     keeps1: ClassVar[int] = X | Y
 
@@ -90,25 +99,33 @@ class RealBinary(ElementwiseBinary):
         dtype = (y if isinstance(x, (int, float, complex)) else x).dtype
         if dtype.kind != "f":
             _refuse(self.kernel, dtype)
-        a, b = xp.broadcast_arrays(xp.asarray(x), xp.asarray(y))
-        return by_parts(xp, partial(self.surface, xp), dtype, (a, b))
+        a, b = xp.asarray(x), xp.asarray(y)
+        if a.shape != b.shape:
+            a, b = xp.broadcast_arrays(a, b)
+        plain = partial(self.by_parts, dtype)
+        return xp.special(self.special, plain, a, b) if self.special else plain(xp, a, b)
+
+    def by_parts(self, dtype: Any, xp: Backend, x: Array, y: Array) -> Array:
+        return by_parts(xp, partial(self.surface, xp), dtype, (x, y))
 
 
 def of_one(op: RealUnary, input: Any, out: Any) -> Tensor:
     """The function of a tensor, where PyTorch's kernel has none for half precision."""
-    _refuse_half(op.kernel, input)
+    if isinstance(input, Tensor):
+        _refuse_half(op.kernel, input.array.dtype)
     return deliver(apply1(op, input), out)
 
 
 def of_two(op: RealBinary, x: Any, y: Any, out: Any) -> Tensor:
     """The function of two operands, where PyTorch's kernel has none for half precision."""
-    _refuse_half(op.kernel, x if isinstance(x, Tensor) else y)
+    if isinstance(x, Tensor) or isinstance(y, Tensor):
+        _refuse_half(op.kernel, result_type(x, y))
     return deliver(apply2(op, x, y), out)
 
 
-def _refuse_half(kernel: str, x: Any) -> None:
-    if isinstance(x, Tensor) and x.array.dtype.kind == "f" and x.array.dtype.itemsize == 2:
-        raise unsupported_dtype(kernel, x.array.dtype, "convert it with .float() first.")
+def _refuse_half(kernel: str, dtype: Any) -> None:
+    if dtype.kind == "f" and dtype.itemsize == 2:
+        raise unsupported_dtype(kernel, dtype, "convert it with .float() first.")
 
 
 class Underived(RealUnary):
@@ -117,9 +134,10 @@ class Underived(RealUnary):
     differentiable: ClassVar[bool] = False
     params: ClassVar[tuple[str, ...]] = ("kernel", "function")
 
-    def __init__(self, kernel: str, function: Any) -> None:
+    def __init__(self, kernel: str, function: Any, special: str = "") -> None:
         self.kernel = kernel
         self.function = function
+        self.special = special
 
     def function_name(self) -> str:
         return f"special_{self.kernel.removesuffix('_cpu')}"

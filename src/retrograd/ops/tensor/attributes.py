@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from retrograd.backends.base import BACKENDS, backend_of, device_of
+from retrograd.backends.base import backend_of, device_of
 from retrograd.backends.layout_class import strided
 from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.backends.shared_memory import is_shared as is_shared_array
@@ -113,21 +113,6 @@ def _layout(self: Tensor) -> str:
     return strided
 
 
-@public("Tensor.is_pinned")
-def is_pinned(self: Tensor, device: DeviceLike = None) -> bool:
-    """Whether the memory is locked for copies to a GPU: never."""
-    return False
-
-
-@public("Tensor.pin_memory")
-def pin_memory(self: Tensor, device: DeviceLike = None) -> Tensor:
-    """Copies to memory that is locked for a GPU; an error, for there is none."""
-    raise RuntimeError(
-        "Cannot access accelerator device when none is available: pin_memory() speeds copies to a GPU up, and this "
-        "build of retrograd computes on the CPU with NumPy. Leave it out."
-    )
-
-
 @public("Tensor.cuda")
 def cuda(
     self: Tensor,
@@ -136,15 +121,10 @@ def cuda(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """Copies to a GPU, the current one unless another is named; itself if it is there already."""
+    if isinstance(device, bool):
+        raise TypeError("cuda(): argument 'device' (position 1) must be torch.device, not bool")
     where: Any = "cuda" if device is None else device
-    try:
-        return to(self, device=where, non_blocking=non_blocking, memory_format=memory_format)
-    except RuntimeError as error:
-        if BACKENDS.by_device.get("cuda") is not None:
-            raise
-        raise AssertionError(
-            f"Torch not compiled with CUDA enabled: {error} Ask cuda.is_available() before cuda()."
-        ) from error
+    return to(self, device=where, non_blocking=non_blocking, memory_format=memory_format)
 
 
 @public("Tensor.share_memory_")
@@ -166,7 +146,7 @@ def share_memory_(self: Tensor) -> Tensor:
             f"share_memory_(): tensors of {self.dtype} that processes share are not there. Convert it, as to float32."
         )
     if not is_shared_array(array):
-        self.data = Tensor(shared_copy(array))
+        self.data = Tensor(shared_copy(array), share=True)
     return self
 
 

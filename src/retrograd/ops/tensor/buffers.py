@@ -12,12 +12,15 @@ from retrograd.backends.base import BACKENDS, check_device, placed
 from retrograd.backends.casts import cast, maker_of, reinterpreted
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
+from retrograd.backends.dlpack import BorrowedMemory, DLDeviceType, exported, is_capsule
 from retrograd.backends.dtypes import as_dtype, get_default_dtype
+from retrograd.backends.layout import is_dense
+from retrograd.backends.memory_format import memory_format
 from retrograd.backends.mirror import bits_of
 from retrograd.backends.shortage import SHORTAGE_TOLD, made
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
-from retrograd.errors import ShapeError, sizes, type_name
+from retrograd.errors import ShapeError, sizes, type_name, unsupported_dtype
 from retrograd.ops.common import number_from, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer, sizes_of
@@ -25,6 +28,7 @@ from retrograd.ops.shape.strided import strided
 from retrograd.ops.tensor.convert import DeviceLike
 from retrograd.ops.tensor.create import dtype_for, finish, like_options, shape_from
 from retrograd.ops.tensor.data import check_options, new_leaf
+from retrograd.ops.tensor.unwritten import marked
 from retrograd.values import Array, DType, Number, Shape
 
 
@@ -58,7 +62,7 @@ def empty_strided(
     shape = shape_from("empty_strided", (size,), None)
     steps = sizes_of("empty_strided", "stride", (stride,))
     kind = get_default_dtype() if dtype is None else as_dtype(dtype)
-    return new_leaf(strided_memory(shape, steps, kind, where), requires_grad)
+    return new_leaf(marked(strided_memory(shape, steps, kind, where)), requires_grad)
 
 
 @public("Tensor.new_empty_strided")
@@ -84,11 +88,16 @@ def empty_permuted(
             "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
             f"{len(shape)} is not equal to len(physical_layout) = {len(order)}"
         )
-    if sorted(order) != list(range(len(shape))):
+    for place, d in enumerate(order):
+        if not 0 <= d < len(shape):
+            raise ShapeError(
+                f"Dimension out of range (expected to be between 0 and {len(shape) - 1}, but got {d} at index {place})"
+            )
+    if len(set(order)) < len(order):
         raise ShapeError(f"Duplicate dim not allowed: physical_layout is {sizes(order)}")
     kind = get_default_dtype() if dtype is None else as_dtype(dtype)
     dense = maker_of(kind, where).empty(tuple([shape[d] for d in order]), kind)
-    return new_leaf(dense.transpose([order.index(d) for d in range(len(order))]), requires_grad)
+    return new_leaf(marked(dense).transpose([order.index(d) for d in range(len(order))]), requires_grad)
 
 
 @public("frombuffer")
@@ -138,14 +147,25 @@ GPU_KINDS = (2, 13)  # DLPack's numbers for CUDA's memory, and for what it manag
 
 @public("from_dlpack")
 def from_dlpack(ext_tensor: Any, *, device: DeviceLike = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of another library's, by the DLPack protocol: an array of NumPy's or CuPy's, say."""
+    """A tensor over the memory of another library's, by the DLPack protocol: an array of NumPy's or CuPy's, say.
+
+    A capsule, which `to_dlpack` or `__dlpack__()` have made, can be taken once.
+    """
+    if is_capsule(ext_tensor):
+        ext_tensor = BorrowedMemory(ext_tensor)
     if not hasattr(ext_tensor, "__dlpack__"):
         raise RuntimeError(
             f"from_dlpack needs an object that has __dlpack__() and __dlpack_device__(), not {type_name(ext_tensor)}"
         )
     kind, _ = ext_tensor.__dlpack_device__()
     own = check_device("cuda" if kind in GPU_KINDS else CPU)
-    array = BACKENDS.on(own).from_dlpack(ext_tensor, **({} if copy is None else {"copy": copy}))
+    options = {} if copy is None else {"copy": copy}
+    if own is CPU:
+        array = (ext_tensor if isinstance(ext_tensor, BorrowedMemory) else BorrowedMemory(ext_tensor)).array(
+            **options
+        )
+    else:
+        array = BACKENDS.on(own).from_dlpack(ext_tensor, **options)
     where = check_device(device)
     return new_leaf(array if device is None and where is CPU else placed(array, where))
 
@@ -157,8 +177,13 @@ def to_dlpack(tensor: Tensor) -> object:
 
 
 @public("Tensor.__dlpack__")
-def dlpack(self: Tensor, **options: Any) -> object:
+def dlpack(self: Tensor, *, stream: Any = -1, **options: Any) -> object:
     """What other libraries call to look at this tensor's memory."""
+    on_cpu = self.device.type == "cpu"
+    if stream is not None and not isinstance(stream, int):
+        raise TypeError("stream must be ``int`` or ``none``")
+    if on_cpu and stream not in (None, -1):
+        raise AssertionError("stream should be None on cpu.")
     if self.requires_grad:
         raise BufferError(
             "Can't export tensors that require gradient, use tensor.detach(): the other library keeps no graph."
@@ -169,14 +194,18 @@ def dlpack(self: Tensor, **options: Any) -> object:
             f"Can't export tensors with the {'conjugate' if conj else 'negative'} bit set: the other library would "
             f"read the memory as it is. Use tensor.resolve_{'conj' if conj else 'neg'}() first."
         )
-    return self.array.__dlpack__(**options)
+    if on_cpu:
+        return exported(self.array, options)
+    return self.array.__dlpack__(**(options if stream == -1 else {"stream": stream, **options}))
 
 
 @public("Tensor.__dlpack_device__")
-def dlpack_device(self: Tensor) -> tuple[int, int]:
+def dlpack_device(self: Tensor) -> tuple[Any, int]:  # an int that is named: compiled code would take its name
     """Where the memory lives, in DLPack's numbers: (1, 0) is the CPU."""
-    found: tuple[int, int] = self.array.__dlpack_device__()
-    return found
+    if self.device.type == "cpu":
+        return (DLDeviceType.kDLCPU, 0)
+    kind, index = self.array.__dlpack_device__()
+    return (DLDeviceType(kind), index)
 
 
 @public("range")
@@ -197,13 +226,20 @@ def inclusive_range(
         number_from("range", name, i + 1, v)
         for i, (name, v) in enumerate((("start", start), ("end", end), ("step", step)))
     )
+    if any(isinstance(v, complex) for v in (first, last, by)):
+        raise RuntimeError("value cannot be converted to type double without overflow: range has real limits")
+    kind = dtype_for(dtype, out, get_default_dtype())
+    if kind.kind in "bc":
+        raise unsupported_dtype("range_cpu", kind)
+    if kind == "int64":
+        first, last, by = int(first), int(last), int(by)
     if by == 0:
         raise RuntimeError("step must be nonzero")
     if (last - first) * by < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     with SHORTAGE_TOLD:
         numbers = np.arange(math.floor((last - first) / by) + 1)
-    found = cast(first + numbers * by, dtype_for(dtype, out, get_default_dtype()))
+    found = cast(first + numbers * by, kind)
     return finish(found, out, requires_grad, where)
 
 
@@ -212,11 +248,43 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether the other tensor is over the same memory, with the same size and strides."""
     other = require_tensor("is_set_to", "tensor", 1, tensor)
     same = self.array.shape == other.array.shape and self.stride() == other.stride()
-    return bool(same and self.data_ptr() == other.data_ptr())
+    address = self.data_ptr()  # 0 without memory
+    return bool(same and address and address == other.data_ptr())
+
+
+@public("_debug_has_internal_overlap")
+def _debug_has_internal_overlap(input: Tensor) -> int:
+    """Whether elements of a tensor share memory: 0 says no, 1 yes, and 2 that it cannot be told by a glance."""
+    array = require_tensor("_debug_has_internal_overlap", "input", 1, input).array
+    if is_dense(array):
+        return 0
+    return 1 if any(n > 1 and not step for n, step in zip(array.shape, array.strides, strict=True)) else 2
 
 
 @public("Tensor.dim_order")
-def dim_order(self: Tensor) -> tuple[int, ...]:
-    """The dimensions from the one with the largest stride to the one with the smallest."""
+def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dimensions from the one with the largest stride to the one with the smallest.
+
+    Args:
+        ambiguity_check: whether to raise where the strides fit several orders; or memory formats, of which exactly one
+            has to fit.
+    """
+    if ambiguity_check is not False:
+        _check_one_order(self, ambiguity_check)
     steps = self.stride()
     return tuple(sorted(range(len(steps)), key=lambda d: -steps[d]))
+
+
+def _check_one_order(x: Tensor, formats: Any) -> None:
+    """Raises where a tensor can be said to lie in several orders."""
+    steps = x.stride()
+    if formats is True:
+        unique = x.numel() == 0 or (1 not in x.shape and len({0, *steps}) == len(steps) + 1)
+    elif isinstance(formats, (list, tuple)) and all(isinstance(f, memory_format) for f in formats):
+        unique = sum(x.is_contiguous(memory_format=f) for f in formats) == 1
+    else:
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    if not unique:
+        raise RuntimeError(
+            "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+        )

@@ -19,6 +19,7 @@ from retrograd.backends.dtypes import (
     float16,
     float32,
     float64,
+    get_default_dtype,
     int8,
     int16,
     int32,
@@ -34,11 +35,11 @@ from retrograd.backends.memory_format import (
 )
 from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.core.apply import apply1
+from retrograd.core.families import Linear
 from retrograd.core.lost import NO_DERIVATIVE, cut
-from retrograd.core.op import Linear
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
-from retrograd.errors import type_name
+from retrograd.errors import DTYPE_NAMES, type_name
 from retrograd.ops.common import memory_order, require_tensor
 from retrograd.ops.register import public
 from retrograd.values import Array, DType
@@ -50,7 +51,7 @@ class Clone(Linear):
     """a copy"""
 
     leads_out: ClassVar[bool] = True
-    params = ("order",)
+    params: ClassVar[tuple[str, ...]] = ("order",)
 
     def __init__(self, order: str | MemoryFormat = "K") -> None:
         self.order = order
@@ -68,7 +69,7 @@ class ToCopy(Linear):
     """a copy in another dtype"""
 
     leads_out: ClassVar[bool] = True
-    params = ("target",)
+    params: ClassVar[tuple[str, ...]] = ("target",)
 
     def __init__(self, target: DType, order: MemoryFormat | None = None) -> None:
         self.target = target
@@ -99,7 +100,7 @@ class ToDevice(Linear):
     node_name = "ToCopyBackward0"
     copies: ClassVar[bool] = True
     leads_out: ClassVar[bool] = True
-    params = ("target",)
+    params: ClassVar[tuple[str, ...]] = ("target",)
 
     def __init__(self, target: Device) -> None:
         self.target = target
@@ -228,9 +229,15 @@ def type(input: Tensor, dtype: DType | str | None = None, non_blocking: bool = F
     """The legacy type name, or `input` converted to a dtype."""
     if dtype is None:
         return input._type_string()
+    if dtype is Tensor or (isinstance(dtype, str) and dtype == "torch.Tensor"):
+        dtype = get_default_dtype()
     if isinstance(dtype, str) and dtype.startswith("torch."):
         wanted = dtype.removeprefix("torch.").removesuffix("Tensor")
         dtype = next((d for d, name in SCALAR_NAMES.items() if name == wanted), dtype)
+    if isinstance(dtype, str) and dtype not in DTYPE_NAMES:
+        raise ValueError(f"invalid type: {dtype!r}; it is one like 'torch.FloatTensor'")
+    if dtype is int or dtype is float or dtype is bool or dtype is complex:
+        raise ValueError(f"invalid type: {dtype.__name__!r}; it is one like 'torch.FloatTensor'")
     of_type = getattr(dtype, "dtype", None)  # of an old type, such as LongTensor
     return convert(input, of_type if isinstance(of_type, DtypeClass) else dtype)
 
@@ -244,7 +251,7 @@ def cpu(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
 # -- one method per dtype name -------------------------------------------------------------------------------------
 
 
-@public("Tensor.half")
+@public("Tensor.half", "_cast_Half")
 def to_half(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as float16."""
     return convert(input, float16, "half", memory_format)
@@ -256,31 +263,31 @@ def to_bfloat16(input: Tensor, memory_format: MemoryFormat | None = None) -> Ten
     return convert(input, bfloat16, "bfloat16", memory_format)
 
 
-@public("Tensor.float")
+@public("Tensor.float", "_cast_Float")
 def to_float(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as float32."""
     return convert(input, float32, "float", memory_format)
 
 
-@public("Tensor.double")
+@public("Tensor.double", "_cast_Double")
 def to_double(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as float64."""
     return convert(input, float64, "double", memory_format)
 
 
-@public("Tensor.short")
+@public("Tensor.short", "_cast_Short")
 def to_short(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as int16."""
     return convert(input, int16, "short", memory_format)
 
 
-@public("Tensor.int")
+@public("Tensor.int", "_cast_Int")
 def to_int(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as int32."""
     return convert(input, int32, "int", memory_format)
 
 
-@public("Tensor.long")
+@public("Tensor.long", "_cast_Long")
 def to_long(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as int64."""
     return convert(input, int64, "long", memory_format)
@@ -304,13 +311,13 @@ def to_bool(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tens
     return convert(input, bool_, "bool", memory_format)
 
 
-@public("Tensor.byte")
+@public("Tensor.byte", "_cast_Byte")
 def to_byte(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as uint8."""
     return convert(input, uint8, "byte", memory_format)
 
 
-@public("Tensor.char")
+@public("Tensor.char", "_cast_Char")
 def to_char(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as int8."""
     return convert(input, int8, "char", memory_format)

@@ -21,6 +21,7 @@ from retrograd.backends.casts import cast, maker_of
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import (
+    C_NAMES,
     SCALAR_NAMES,
     as_dtype,
     bfloat16,
@@ -28,9 +29,14 @@ from retrograd.backends.dtypes import (
     get_default_dtype,
     scalar_dtype,
 )
-from retrograd.backends.memory_format import check_format, empty_in, preserve_format
+from retrograd.backends.memory_format import (
+    check_format,
+    empty_in,
+    preserve_format,
+)
 from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.backends.native import CPU_BACKEND as XP
+from retrograd.backends.pieces import fill
 from retrograd.backends.shortage import made
 from retrograd.core.tensor import Tensor
 from retrograd.errors import (
@@ -52,6 +58,7 @@ from retrograd.ops.tensor.data import (
     number_for,
     tensor,
 )
+from retrograd.ops.tensor.unwritten import marked
 from retrograd.values import Array, DType, Number, Shape
 
 
@@ -59,7 +66,7 @@ def finish(array: Array, out: Any, requires_grad: bool, where: Device) -> Tensor
     """The tensor a creating function returns: a new leaf on a device, or `out` filled."""
     if out is None:
         return new_leaf(array if where is CPU else placed(array, where), requires_grad)
-    filled: Tensor = deliver(Tensor(array), out)
+    filled: Tensor = deliver(Tensor(array, share=True), out)
     return filled.requires_grad_() if requires_grad else filled
 
 
@@ -133,7 +140,7 @@ def filled(shape: Shape, value: Any, dtype: DType, xp: Backend) -> Array:
     """An array full of one number, if the dtype can hold it."""
     number = number_for(value, dtype).item()
     found = made(xp.empty, shape, dtype)
-    found.fill(number)
+    fill(found, number)
     return found
 
 
@@ -177,10 +184,14 @@ def empty(
     """Memory as it is found, in the given size: fill it before use."""
     where = check_options(device, layout, pin_memory)
     shape = shape_from("empty", args, size)
+    if memory_format is preserve_format:
+        raise RuntimeError(
+            "unsupported memory format Preserve: there is no tensor whose format could be kept"
+        )
     wanted, order = dtype_for(dtype, out, get_default_dtype()), check_format("empty", memory_format)
     xp = maker_of(wanted, where)
     array = made(xp.empty, shape, wanted) if order is None else empty_in(xp, shape, wanted, order)
-    return finish(array, out, requires_grad, where)
+    return finish(marked(array), out, requires_grad, where)
 
 
 @public("full")
@@ -249,6 +260,8 @@ def arange(
     last = number_from("arange", "end", 2 if both else 1, given[1])
     by = number_from("arange", "step", 3, given[2])
     whole = isinstance(first, int) and isinstance(last, int) and isinstance(by, int)
+    if whole and max(abs(first), abs(last), abs(by)) >= 1 << 63:
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
     wanted = dtype_for(dtype, out, scalar_dtype(0 if whole else 0.0))
     return finish(range_array(first, last, by, wanted), out, requires_grad, where)
 
@@ -261,10 +274,12 @@ def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
         raise unsupported_dtype("arange_cpu", dtype)
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if dtype == "int64":
-        start, end, step = int(start), int(end), int(step)
     if step == 0:
         raise RuntimeError("step must be nonzero")
+    if dtype == "int64":
+        start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise ValueError("step must be nonzero, also as the integer that dtype int64 makes of it")
     if (end - start) * step < 0:
         raise RuntimeError(
             f"upper bound and lower bound inconsistent with step sign: no step of {step} leads from {start} to {end}"
@@ -304,7 +319,7 @@ def linspace(
 ) -> Tensor:  # fmt: skip
     """`steps` evenly spaced numbers from start to end, both included."""
     where = check_options(device, layout, pin_memory)
-    ends, count, wanted = _spacing("linspace", start, end, steps, out, dtype)
+    ends, count, wanted = _line_arguments("linspace", start, end, steps, out, dtype)
     array = cast(made(partial(spaced, ends), (count,), wanted), wanted)
     return finish(array, out, requires_grad, where)
 
@@ -317,25 +332,36 @@ def logspace(
 ) -> Tensor:  # fmt: skip
     """Powers of `base` whose exponents are evenly spaced from start to end."""
     where = check_options(device, layout, pin_memory)
-    ends, count, wanted = _spacing("logspace", start, end, steps, out, dtype)
+    ends, count, wanted = _line_arguments("logspace", start, end, steps, out, dtype)
     number = number_from("logspace", "base", 4, base)
-    if wanted.kind in "iu":
-        ends = [int(v) for v in ends]
+    if wanted.kind in "iu" and count:
+        ends = [number_for(v, wanted).item() for v in ends]
     work = np.dtype("complex128" if wanted.kind == "c" else "float64")
     exponents = made(partial(spaced, ends), (count,), work)
     return finish(cast(np.power(number, exponents), wanted), out, requires_grad, where)
 
 
-def _spacing(
+def _line_arguments(
     function: str, start: Any, end: Any, steps: Any, out: Any, dtype: Any
 ) -> tuple[list[Any], int, DType]:
     """The arguments of linspace and logspace, checked."""
-    ends = [_end(function, name, i + 1, v) for i, (name, v) in enumerate((("start", start), ("end", end)))]
-    count = int_from(function, "steps", 3, steps)
+    try:
+        ends = [_end(function, "start", 1, start), _end(function, "end", 2, end)]
+        count = int_from(function, "steps", 3, steps)
+    except TypeError:
+        raise TypeError(
+            f"{function}() received an invalid combination of arguments - got ({type_name(start)}, {type_name(end)}, "
+            f"{type_name(steps)}), but start and end are numbers or tensors without dimensions, and steps is an int"
+        ) from None
     if count < 0:
         raise RuntimeError(f"{function}: number of steps must be non-negative, got {count}")
     default = default_complex() if any(isinstance(v, complex) for v in ends) else get_default_dtype()
     wanted = dtype_for(dtype, out, default)
+    if default.kind == "c" and wanted.kind != "c":
+        raise DtypeError(
+            f"torch.{function}(): inferred dtype {C_NAMES[default]} can't be safely cast to passed dtype "
+            f"{SCALAR_NAMES[wanted]}"
+        )
     if wanted.kind == "b":
         raise unsupported_dtype(f"{function}_cpu", wanted)
     return ends, count, wanted
@@ -355,8 +381,10 @@ def _end(function: str, name: str, position: int, value: Any) -> Any:
 def spaced(ends: Sequence[Any], shape: Shape, dtype: DType) -> Array:
     """Evenly spaced numbers; the second half counts back from the end, so that the end is met exactly."""
     work = np.dtype("float64") if dtype.kind in "iu" else np.dtype("float32") if dtype == bfloat16 else dtype
-    start, end = (work.type(int(v) if dtype.kind in "iu" else number_for(v, work)) for v in ends)
     (count,) = shape
+    if count == 0:
+        return np.empty(0, work)
+    start, end = (work.type(number_for(v, dtype if dtype.kind in "iu" else work)) for v in ends)
     if count < 2:
         return np.full(count, start)
     step = (end - start) / work.type(count - 1)
@@ -397,6 +425,12 @@ def _maker_like(x: Array, dtype: DType) -> Any:
     return maker_of(dtype) if type(x) is np.ndarray else backend_of(x)
 
 
+def leaf_like(source: Tensor, array: Array, requires_grad: bool) -> Tensor:
+    """A new leaf, of the class of the tensor that it is like."""
+    made = new_leaf(array, requires_grad)
+    return made if type(source) is Tensor else source._classed(made)
+
+
 @public("zeros_like")
 def zeros_like(
     input: Tensor, *, dtype: DType | None = None, layout: str | None = None, device: DeviceLike = None,
@@ -405,7 +439,7 @@ def zeros_like(
     """Zeros in the shape and dtype of `input`."""
     array = like("zeros_like", input, dtype, device, layout, pin_memory, memory_format)
     array.fill(0)
-    return new_leaf(array, requires_grad)
+    return leaf_like(input, array, requires_grad)
 
 
 @public("ones_like")
@@ -416,7 +450,7 @@ def ones_like(
     """Ones in the shape and dtype of `input`."""
     array = like("ones_like", input, dtype, device, layout, pin_memory, memory_format)
     array.fill(1)
-    return new_leaf(array, requires_grad)
+    return leaf_like(input, array, requires_grad)
 
 
 @public("empty_like")
@@ -425,9 +459,8 @@ def empty_like(
     pin_memory: bool = False, requires_grad: bool = False, memory_format: MemoryFormat | None = None,
 ) -> Tensor:  # fmt: skip
     """Memory as it is found, in the shape and dtype of `input`."""
-    return new_leaf(
-        like("empty_like", input, dtype, device, layout, pin_memory, memory_format), requires_grad
-    )
+    array = like("empty_like", input, dtype, device, layout, pin_memory, memory_format)
+    return leaf_like(input, marked(array), requires_grad)
 
 
 @public("full_like")
@@ -439,7 +472,7 @@ def full_like(
     """One number everywhere, in the shape and dtype of `input`."""
     array = like("full_like", input, dtype, device, layout, pin_memory, memory_format)
     array.fill(number_for(number_from("full_like", "fill_value", 2, fill_value), array.dtype).item())
-    return new_leaf(array, requires_grad)
+    return leaf_like(input, array, requires_grad)
 
 
 # -- methods: new tensors of the dtype of this one -----------------------------------------------------------------
@@ -454,11 +487,11 @@ def like_options(source: Tensor, dtype: Any, device: Any) -> dict[str, Any]:
 
 
 def _roomy(source: Tensor, made: Tensor) -> Tensor:
-    """A new tensor with room for every sample if the one that it is made from holds a batch."""
+    """A new tensor of the class of the one that it is made from, with room for every sample if that holds a batch."""
     if stands_for_many(source.array):
         array, xp = made.array, backend_of(source.array)
         made.array = xp.of_whole(xp.inner.broadcast_to(array, (*xp.lead, *array.shape)).copy())
-    return made
+    return made if type(source) is Tensor else source._classed(made)
 
 
 @public("Tensor.new_tensor")
@@ -466,7 +499,8 @@ def new_tensor(
     self: Tensor, data: Data, *, dtype: DType | None = None, device: DeviceLike = None, **options: Any
 ) -> Tensor:
     """`tensor(data)` in this tensor's dtype, on its device."""
-    return tensor(data, **like_options(self, dtype, device), **options)
+    made = tensor(data, **like_options(self, dtype, device), **options)
+    return made if type(self) is Tensor else self._classed(made)
 
 
 @public("Tensor.new_zeros")

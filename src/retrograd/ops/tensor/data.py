@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from retrograd.backends.base import check_device, is_array, placed, stands_for_many
+from retrograd.backends.base import backend_of, check_device, is_array, placed, stands_for_many
 from retrograd.backends.casts import cast, of_bfloat16
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
@@ -34,10 +34,11 @@ from retrograd.core.lost import DETACHED, born, cut
 from retrograd.core.modes import INFERENCE, current
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
+from retrograd.core.upward import UPWARD
 from retrograd.core.version import UNTRACKED
 from retrograd.errors import DtypeError, GradientError, type_name
 from retrograd.ops.register import public
-from retrograd.ops.tensor.convert import DeviceLike, clone, convert, to
+from retrograd.ops.tensor.convert import DeviceLike, convert, to
 from retrograd.values import Array, DType, Number
 
 # What a tensor is made of.
@@ -45,6 +46,7 @@ Data: TypeAlias = Tensor | np.ndarray[Any, Any] | np.generic | Number | Sequence
 
 _NUMBERS = frozenset((bool, int, float, complex))
 _LISTS = frozenset((list, tuple))
+DEEPEST = 128  # as many dimensions as PyTorch reads sequences for
 
 
 def new_leaf(array: Array, requires_grad: bool = False) -> Tensor:
@@ -54,7 +56,7 @@ def new_leaf(array: Array, requires_grad: bool = False) -> Tensor:
             f"Only Tensors of floating point and complex dtype can require gradients, and this one is {array.dtype}. "
             "Give a floating-point dtype=, or floating-point values."
         )
-    made = Tensor(array)
+    made = Tensor(array, share=True)
     if current().special & INFERENCE:
         made._counter = UNTRACKED
     if requires_grad:
@@ -71,7 +73,8 @@ def check_options(device: Any, layout: Any, pin_memory: Any) -> Device:
         raise RuntimeError(f"layout {layout} is not supported: every tensor here is dense (strided)")
     if pin_memory:
         raise RuntimeError(
-            "pin_memory=True requires a CUDA or other accelerator backend; this build has the CPU alone"
+            "pin_memory=True requires a CUDA or other accelerator backend; no pinned tensor is made at once here: make "
+            "it without, and call .pin_memory() on it where there is a GPU"
         )
     return where
 
@@ -83,8 +86,11 @@ def from_data(data: Any, dtype: Any) -> Array:
     if quick is not None:
         return quick
     if is_array(data) and not stands_for_many(data):
-        known = _supported(data)
+        known = supported(data)
         return cast(known, known.dtype if target is None else target)
+    if hasattr(data, "untyped"):  # a storage
+        whole: Array = data.elements(getattr(data, "dtype", np.dtype("int64")) if target is None else target)
+        return whole.copy()
     if isinstance(data, (str, bytes)):
         raise TypeError(
             f"new(): invalid data type '{type_name(data)}'. Give numbers, or sequences of numbers."
@@ -92,12 +98,16 @@ def from_data(data: Any, dtype: Any) -> Array:
     kinds: set[Any] = set()
     if not _plain_kinds(data, kinds):
         kinds = set()
-        data = _plain_data(data, kinds)
+        _check_no_text(data)
+        data = _plain_data(data, kinds, target)
     found = _dtype_of(kinds)
     return narrowed(_wide(data, found, target), found if target is None else target)
 
 
-def _plain_kinds(data: Any, kinds: set[Any]) -> bool:
+UPWARD.array_from = from_data
+
+
+def _plain_kinds(data: Any, kinds: set[Any], depth: int = 0) -> bool:
     """Collects the types of the numbers; false if there is anything but Python numbers in lists and tuples."""
     if type(data) not in _LISTS:
         kinds.add(type(data))
@@ -106,15 +116,29 @@ def _plain_kinds(data: Any, kinds: set[Any]) -> bool:
     if here <= _NUMBERS:
         kinds |= here
         return True
-    return here <= _LISTS and all(_plain_kinds(item, kinds) for item in data)
+    return here <= _LISTS and all(_plain_kinds(item, kinds, _deeper(depth, data)) for item in data)
 
 
-def _plain_data(data: Any, kinds: set[Any]) -> Any:
+def _check_no_text(data: Any) -> None:
+    """Text as the first of all items is made of text without end."""
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    if isinstance(data, str):
+        raise ValueError("too many dimensions 'str'. Give numbers, or sequences of numbers.")
+
+
+def _plain_data(data: Any, kinds: set[Any], target: DType | None, depth: int = 0) -> Any:
     """The same numbers as Python numbers in lists; collects types of Python numbers and dtypes of the rest."""
     if type(data) in _NUMBERS:
         kinds.add(type(data))
         return data
     if isinstance(data, Tensor):
+        whole = (data.array.dtype if target is None else target).kind in "biu"
+        if whole and (data.array.size != 1 or (target is not None and data.array.dtype.kind in "fc")):
+            raise TypeError(
+                "only integer tensors of a single element can be converted to an index; join larger ones with stack() "
+                "or cat()"
+            )
         if data.array.size != 1:
             raise ValueError(
                 "only one element tensors can be converted to Python scalars; join larger ones with stack() or cat()"
@@ -122,7 +146,7 @@ def _plain_data(data: Any, kinds: set[Any]) -> Any:
         kinds.add(data.array.dtype)
         return data._number()
     if hasattr(data, "__array__"):
-        array = _supported(np.asarray(data))
+        array = supported(np.asarray(data))
         kinds.add(array.dtype)
         return array.tolist()
     if isinstance(data, (str, bytes)):
@@ -130,13 +154,37 @@ def _plain_data(data: Any, kinds: set[Any]) -> Any:
             f"new(): invalid data type '{type_name(data)}'. Give numbers, or sequences of numbers."
         )
     if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, dict):
-        return [_plain_data(data[i], kinds) for i in range(len(data))]
+        inner = _deeper(depth, data)
+        return [_plain_data(item, kinds, target, inner) for item in _items(data)]
     numbers: tuple[Any, ...] = (int, float, complex)
     for number in numbers:
         if isinstance(data, number):
             kinds.add(number)
             return number(data)
-    raise RuntimeError(f"Could not infer dtype of {type_name(data)}. Give numbers, or sequences of numbers.")
+    if target is None:
+        raise RuntimeError(
+            f"Could not infer dtype of {type_name(data)}. Give numbers, or sequences of numbers."
+        )
+    if target.kind in "fc":
+        raise TypeError(f"must be real number, not {type_name(data)}")
+    raise TypeError(f"'{type_name(data)}' object cannot be interpreted as an integer")
+
+
+def _items(data: Any) -> list[Any]:
+    """What is in a sequence of a user's own class."""
+    try:
+        return [data[i] for i in range(len(data))]
+    except Exception as error:
+        raise ValueError(f"could not determine the shape of object type '{type(data).__name__}'") from error
+
+
+def _deeper(depth: int, data: Any) -> int:
+    """How deep the items of a sequence are nested. One that is inside of itself has no end."""
+    if depth == DEEPEST:
+        raise ValueError(
+            f"too many dimensions '{type_name(data)}': sequences nested more than {DEEPEST} deep"
+        )
+    return depth + 1
 
 
 def _dtype_of(kinds: set[Any]) -> DType:
@@ -153,7 +201,7 @@ def _dtype_of(kinds: set[Any]) -> DType:
 def _wide(data: Any, found: DType, target: DType | None) -> Array:
     """The numbers in the widest dtype of their kind (or of the target's, if that is floating), none changed yet."""
     kind = found.kind if target is None or target.kind not in "fc" or found.kind == "c" else target.kind
-    if target is not None and kind == "c" != target.kind:
+    if target is not None and kind == "c" and target.kind not in "bc":
         raise TypeError(f"must be real number, not complex: the values are complex and dtype is {target}")
     width = {"b": "bool", "f": "float64", "c": "complex128"}.get(
         kind, "uint64" if target == "uint64" else "int64"
@@ -241,6 +289,12 @@ def number_for(value: Any, dtype: Any) -> Array:
     return np.array(number, dtype)
 
 
+def check_fits(value: Tensor, dtype: Any) -> None:
+    """Complains if the number of a tensor without dimensions is too large for a dtype."""
+    if value.array.dtype != dtype and backend_of(value.array).is_plain:
+        number_for(value.array.item(), dtype)
+
+
 def _fits(number: Any, largest: Any) -> bool:
     """Whether a number, if it is finite, does not exceed the largest one."""
     return abs(number) <= largest or not isfinite(number)
@@ -263,7 +317,8 @@ _C_NAMES = {
 _C_NAMES |= {"complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
 
 
-def _supported(array: Array) -> Array:
+def supported(array: Array) -> Array:
+    """An array of NumPy's as tensors hold it, if its dtype is one of theirs."""
     if array.dtype in SCALAR_NAMES:
         return array
     if array.dtype.name == "bfloat16":
@@ -325,19 +380,19 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
         raise TypeError(
             f"expected np.ndarray (got {type_name(ndarray)}). Other values: tensor(...) or as_tensor(...)."
         )
-    found = _supported(ndarray)
+    found = supported(ndarray)
     return new_leaf(np.asarray(found) if found is ndarray else found)
 
 
 @public("as_tensor")
-def as_tensor(data: Data, dtype: DType | None = None, device: DeviceLike = None) -> Tensor:
+def as_tensor(data: Data, *, dtype: DType | None = None, device: DeviceLike = None) -> Tensor:
     """`data` as a tensor, without a copy if it is a tensor or a NumPy array of the right dtype already."""
     where = check_device(device)
     if isinstance(data, Tensor):
         made = data if dtype is None else convert(data, dtype)
         return made if device is None and where is CPU else to(made, where)
     if is_array(data):
-        array = _supported(data)
+        array = supported(data)
         array = np.asarray(array) if isinstance(array, np.ndarray) and array is data else array
         array = array if dtype is None else cast(array, as_dtype(dtype), copy=False)
     else:
@@ -348,39 +403,3 @@ def as_tensor(data: Data, dtype: DType | None = None, device: DeviceLike = None)
 def _at(array: Array, device: Any, where: Device) -> Array:
     """Data stays where it is, unless somebody asks for a device."""
     return array if device is None and where is CPU else placed(array, where)
-
-
-@public("asarray")
-def asarray(
-    obj: Data,
-    *,
-    dtype: DType | None = None,
-    device: DeviceLike = None,
-    copy: bool | None = None,
-    requires_grad: bool | None = None,
-) -> Tensor:
-    """`obj` as a tensor: with a copy, without, or (by default) only if one is needed. A tensor keeps its history.
-
-    Args:
-        copy: True copies always, False never (and raises where it would have to).
-        requires_grad: None leaves a tensor as it is; False detaches it.
-    """
-    if copy is False:
-        _check_alias(obj, dtype)
-    if isinstance(obj, Tensor) and requires_grad is False and obj.requires_grad:
-        obj = obj.detach()
-    made = as_tensor(obj, dtype, device)
-    if copy and (made is obj or (isinstance(obj, np.ndarray) and np.may_share_memory(made.array, obj))):
-        made = clone(made)
-    return made.requires_grad_() if requires_grad and not made.requires_grad else made
-
-
-def _check_alias(obj: Any, dtype: Any) -> None:
-    """Refuses `copy=False` where the memory cannot be shared."""
-    if not isinstance(obj, (Tensor, np.ndarray)):
-        raise ValueError(
-            f"can't alias arbitrary sequence into a tensor: {type_name(obj)} has no array to share"
-        )
-    if dtype is not None and as_dtype(dtype) != obj.dtype:
-        have, wanted = SCALAR_NAMES[obj.dtype], SCALAR_NAMES[as_dtype(dtype)]
-        raise ValueError(f"can't alias tensor with dtype '{have}' into dtype '{wanted}'.")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from retrograd.backends import dtypes
 from retrograd.backends.base import check_device
 from retrograd.backends.device import CPU, default_device, device, use_device
@@ -12,6 +16,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DTYPE_NAMES, OperandError, type_name
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import DeviceLike
+from retrograd.ops.tensor.unwritten import UNWRITTEN
 from retrograd.values import DType, Number
 
 
@@ -33,11 +38,12 @@ PRECISIONS = ("highest", "high", "medium")
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Asks for algorithms that give the same result each time. Those here always do."""
     if not (isinstance(mode, bool) and isinstance(warn_only, bool)):
-        name, value = ("warn_only", warn_only) if isinstance(mode, bool) else ("mode", mode)  # type: ignore[unreachable]
+        name, value = ("'warn_only'", warn_only) if isinstance(mode, bool) else ("'mode' (position 1)", mode)  # type: ignore[unreachable]
         raise OperandError(
-            f"use_deterministic_algorithms(): argument '{name}' must be bool, not {type_name(value)}"
+            f"_set_deterministic_algorithms(): argument {name} must be bool, not {type_name(value)}"
         )
     SETTINGS.deterministic, SETTINGS.warn_only = mode, warn_only
+    UNWRITTEN.filled = mode
 
 
 @public("are_deterministic_algorithms_enabled")
@@ -77,6 +83,8 @@ def get_deterministic_debug_mode() -> int:
 @public("set_float32_matmul_precision")
 def set_float32_matmul_precision(precision: str) -> None:
     """How exact products of float32 matrices must be: "highest", "high" or "medium". Here they always are."""
+    if not isinstance(precision, str):
+        raise RuntimeError(f"set_float32_matmul_precision expects a str, but got {type_name(precision)}")
     if precision in PRECISIONS:
         SETTINGS.precision = precision
     else:
@@ -137,6 +145,11 @@ def promote_types(type1: DType, type2: DType) -> dtype:
     >>> rg.promote_types(rg.int64, rg.float16), rg.promote_types(rg.uint8, rg.int8)
     (torch.float16, torch.int16)
     """
+    for position, given in enumerate((type1, type2), 1):
+        if given is None:
+            raise TypeError(
+                f"promote_types(): argument 'type{position}' (position {position}) must be torch.dtype"
+            )
     return dtype_of(dtypes.promote_types(type1, type2))
 
 
@@ -148,6 +161,10 @@ def result_type(tensor: Tensor | Number, other: Tensor | Number) -> dtype:
     >>> rg.result_type(rg.tensor([1, 2], dtype=rg.int32), 1.0)
     torch.float32
     """
+    operands: tuple[Any, ...] = (tensor, other)
+    if not all(isinstance(v, (Tensor, int, float, complex, np.number, np.bool_)) for v in operands):
+        given = ", ".join(map(type_name, operands))
+        raise TypeError(f"result_type() received an invalid combination of arguments - got ({given})")
     return dtype_of(dtypes.result_type(tensor, other))
 
 
@@ -160,7 +177,7 @@ def set_default_tensor_type(t: str | type) -> None:
     )
     name = t if isinstance(t, str) else getattr(t, "__name__", str(t))
     if ".cuda." in name:
-        raise TypeError(f"type {name} not available: this build of retrograd computes on the CPU with NumPy.")
+        raise TypeError(f"type {name} not available. Torch not compiled with CUDA enabled.")
     spelled = {f"{scalar}Tensor": dtype for dtype, scalar in DTYPE_NAMES.items()}
     found = spelled.get(name.rpartition(".")[2])
     if found is None or as_dtype(found).kind != "f":

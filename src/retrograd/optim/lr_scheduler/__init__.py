@@ -43,7 +43,7 @@ else:
                 "ConstantLR ExponentialLR LambdaLR LinearLR MultiStepLR MultiplicativeLR PolynomialLR StepLR"
             ),
             "retrograd.optim.lr_scheduler.plateau": "ReduceLROnPlateau",
-            "retrograd.optim.lr_scheduler.scheduler": "LRScheduler _LRScheduler=LRScheduler",
+            "retrograd.optim.lr_scheduler.scheduler": "LRScheduler _LRScheduler=LRScheduler EPOCH_DEPRECATION_WARNING",
             "retrograd.optim.lr_scheduler.several": "ChainedScheduler SequentialLR",
         },
     )

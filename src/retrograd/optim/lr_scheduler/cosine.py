@@ -65,6 +65,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         last_epoch: the epoch at which to go on; -1 to begin.
     """
 
+    T_i: int
+
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
     ) -> None:
@@ -101,7 +103,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             if epoch < 0:
                 raise ValueError(f"Expected non-negative epoch, but got {epoch}")
             self._find(epoch)
-        self.last_epoch = math.floor(epoch)
+        self.last_epoch: int = math.floor(epoch)
         with self._during("_get_lr_called_within_step"):
             for group, rate in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
                 assign(group, "lr", rate)

@@ -27,7 +27,12 @@ def set_momentum(group: Group, momentum: float, use_beta1: bool) -> None:
         group["momentum"] = momentum
 
 
-_MODES = ("triangular", "triangular2", "exp_range")
+# How high a cycle is, by mode: functions of `gamma` and of the number of the cycle or of the batch.
+_HEIGHTS: dict[str, Callable[[float, float], float]] = {
+    "triangular": lambda _gamma, _x: 1.0,
+    "triangular2": lambda _gamma, x: 1 / (2.0 ** (x - 1)),
+    "exp_range": lambda gamma, x: gamma**x,
+}
 
 
 class CyclicLR(LRScheduler):
@@ -64,21 +69,21 @@ class CyclicLR(LRScheduler):
         max_momentum: float | list[float] = 0.9,
         last_epoch: int = -1,
     ) -> None:
-        self.optimizer = check_optimizer(optimizer)
+        self.optimizer: Optimizer = check_optimizer(optimizer)
         lowest = for_each_group(base_lr, optimizer, "base_lr")
         if last_epoch == -1:
             for group, rate in zip(optimizer.param_groups, lowest, strict=True):
                 assign(group, "lr", rate)
-        self.max_lrs = for_each_group(max_lr, optimizer, "max_lr")
+        self.max_lrs: list[Any] = for_each_group(max_lr, optimizer, "max_lr")
         down = float(step_size_up if step_size_down is None else step_size_down)
-        self.total_size = float(step_size_up) + down
-        self.step_ratio = float(step_size_up) / self.total_size
-        if mode not in _MODES and scale_fn is None:
+        self.total_size: float = float(step_size_up) + down
+        self.step_ratio: float = float(step_size_up) / self.total_size
+        if mode not in _HEIGHTS and scale_fn is None:
             raise ValueError("mode is invalid and scale_fn is None")
         self.mode = mode
         self.gamma = gamma
         self._scale_fn_custom = scale_fn
-        self.scale_mode = (
+        self.scale_mode: str = (
             scale_mode if scale_fn is not None else ("iterations" if mode == "exp_range" else "cycle")
         )
         self.cycle_momentum = cycle_momentum
@@ -89,9 +94,9 @@ class CyclicLR(LRScheduler):
 
     def _begin_momentum(self, base_momentum: Any, max_momentum: Any, last_epoch: int) -> None:
         """Momentum is highest where the rate is lowest."""
-        self.use_beta1 = momentum_key(self.optimizer) == "betas"
-        self.base_momentums = for_each_group(base_momentum, self.optimizer, "base_momentum")
-        self.max_momentums = for_each_group(max_momentum, self.optimizer, "max_momentum")
+        self.use_beta1: bool = momentum_key(self.optimizer) == "betas"
+        self.base_momentums: list[Any] = for_each_group(base_momentum, self.optimizer, "base_momentum")
+        self.max_momentums: list[Any] = for_each_group(max_momentum, self.optimizer, "max_momentum")
         if last_epoch == -1:
             bounds = zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True)
             for group, low, high in bounds:
@@ -102,9 +107,11 @@ class CyclicLR(LRScheduler):
         """How high a cycle is, as a factor: of its number, or of the number of the batch."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
-        if self.mode == "triangular":
-            return 1.0
-        return float(1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else self.gamma**x)
+        return self._scale_fn_ref(self.gamma, x)
+
+    @property
+    def _scale_fn_ref(self) -> Callable[[float, float], float]:
+        return _HEIGHTS[self.mode]
 
     def get_lr(self) -> list[Any]:
         """The rates of the batch. Momentum is set on the way."""
@@ -182,8 +189,8 @@ class OneCycleLR(LRScheduler):
         three_phase: bool = False,
         last_epoch: int = -1,
     ) -> None:
-        self.optimizer = check_optimizer(optimizer)
-        self.total_steps = _number_of_steps(total_steps, epochs, steps_per_epoch)
+        self.optimizer: Optimizer = check_optimizer(optimizer)
+        self.total_steps: int = _number_of_steps(total_steps, epochs, steps_per_epoch)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
@@ -205,7 +212,7 @@ class OneCycleLR(LRScheduler):
 
     def _begin_momentum(self, base_momentum: Any, max_momentum: Any, last_epoch: int) -> None:
         """Momentum is highest where the rate is lowest."""
-        self.use_beta1 = momentum_key(self.optimizer) == "betas" or "betas" in self.optimizer.defaults
+        self.use_beta1: bool = momentum_key(self.optimizer) == "betas" or "betas" in self.optimizer.defaults
         lowest = for_each_group(base_momentum, self.optimizer, "base_momentum")
         highest = for_each_group(max_momentum, self.optimizer, "max_momentum")
         if last_epoch == -1:
@@ -213,11 +220,18 @@ class OneCycleLR(LRScheduler):
                 set_momentum(group, high, self.use_beta1)
                 group["max_momentum"], group["base_momentum"] = high, low
 
-    def _between(self, start: float, end: float, done: float) -> float:
+    @staticmethod
+    def _annealing_cos(start: float, end: float, pct: float) -> float:
+        return end + (start - end) / 2.0 * (1 + math.cos(math.pi * pct))
+
+    @staticmethod
+    def _annealing_linear(start: float, end: float, pct: float) -> float:
+        return (end - start) * pct + start
+
+    @property
+    def _anneal_func(self) -> Callable[[float, float, float], float]:
         """The value at a part of the way from one to another."""
-        if self._anneal_func_type == "linear":
-            return (end - start) * done + start
-        return end + (start - end) / 2.0 * (1 + math.cos(math.pi * done))
+        return self._annealing_linear if self._anneal_func_type == "linear" else self._annealing_cos
 
     def get_lr(self) -> list[Any]:
         """The rates of the batch. Momentum is set on the way."""
@@ -234,10 +248,10 @@ class OneCycleLR(LRScheduler):
         done = (self.last_epoch - begin) / (phase["end_step"] - begin)
         rates = []
         for group in self.optimizer.param_groups:
-            rates.append(self._between(group[phase["start_lr"]], group[phase["end_lr"]], done))
+            rates.append(self._anneal_func(group[phase["start_lr"]], group[phase["end_lr"]], done))
             if self.cycle_momentum:
                 start, end = group[phase["start_momentum"]], group[phase["end_momentum"]]
-                set_momentum(group, self._between(start, end, done), self.use_beta1)
+                set_momentum(group, self._anneal_func(start, end, done), self.use_beta1)
         return rates
 
 

@@ -7,7 +7,13 @@ from typing import Any
 
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
-from retrograd.optim.lr_scheduler.scheduler import EPOCH_GIVEN, LRScheduler, assign, check_optimizer, rates_of
+from retrograd.optim.lr_scheduler.scheduler import (
+    EPOCH_DEPRECATION_WARNING,
+    LRScheduler,
+    assign,
+    check_optimizer,
+    rates_of,
+)
 from retrograd.optim.optimizer import Optimizer
 from retrograd.optim.options import number
 
@@ -35,6 +41,12 @@ class ReduceLROnPlateau(LRScheduler):
     [0.4]
     """
 
+    min_lrs: list[float | int]
+    last_epoch: int
+    best: float
+    cooldown_counter: int
+    num_bad_epochs: int
+
     def __init__(
         self,
         optimizer: Optimizer,
@@ -50,7 +62,7 @@ class ReduceLROnPlateau(LRScheduler):
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         self.factor = factor
-        self.optimizer = check_optimizer(optimizer)
+        self.optimizer: Optimizer = check_optimizer(optimizer)
         groups = len(optimizer.param_groups)
         if isinstance(min_lr, (list, tuple)):
             if len(min_lr) != groups:
@@ -73,7 +85,7 @@ class ReduceLROnPlateau(LRScheduler):
             raise ValueError(f"mode {mode} is unknown!")
         if threshold_mode not in ("rel", "abs"):
             raise ValueError(f"threshold mode {threshold_mode} is unknown!")
-        self.mode_worse = inf if mode == "min" else -inf
+        self.mode_worse: float = inf if mode == "min" else -inf
         self.mode = mode
         self.threshold = threshold
         self.threshold_mode = threshold_mode
@@ -90,7 +102,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warn(EPOCH_GIVEN)
+            warn(EPOCH_DEPRECATION_WARNING)
         self.last_epoch = epoch
         if self.is_better(current, self.best):
             self.best = current

@@ -10,7 +10,7 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.optim.optimizer import Group, Optimizer, StateDict
 
-EPOCH_GIVEN = (
+EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
     "`scheduler.step()` to step the scheduler. If an epoch is given, the rate is computed from it alone, where there "
     "is a formula for that."
@@ -36,11 +36,13 @@ class LRScheduler:
     [0.4]
     """
 
+    last_epoch: int
+
     _get_lr_called_within_step: bool = False
     _is_initial: bool = False
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        self.optimizer = check_optimizer(optimizer)
+        self.optimizer: Optimizer = check_optimizer(optimizer)
         self._note_initial_rates(last_epoch)
         self.base_lrs: list[Any] = [copied(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
@@ -85,15 +87,25 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Goes on to the next epoch, and sets its rates. Call it after the optimiser's step."""
-        if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", True):
+        own_step = vars(self.optimizer).get("step")
+        if self._step_count == 1 and own_step is not getattr(self.optimizer, "_step_at_first", own_step):
+            warn(
+                "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
+                "Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. See "
+                "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
+                UserWarning,
+            )
+        elif self._step_count == 1 and not getattr(self.optimizer, "_opt_called", True):
             warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the "
                 "opposite order: `optimizer.step()` before `lr_scheduler.step()`. Else the first value of the learning "
-                "rate schedule is skipped."
+                "rate schedule is skipped. See https://pytorch.org/docs/stable/optim.html"
+                "#how-to-adjust-learning-rate",
+                UserWarning,
             )
         self._step_count += 1
         if epoch is not None:
-            warn(EPOCH_GIVEN)
+            warn(EPOCH_DEPRECATION_WARNING)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -144,6 +156,7 @@ def watch(optimizer: Optimizer) -> None:
     """Lets the optimiser note its steps, so that a schedule can warn if there was none."""
     if not hasattr(optimizer, "_opt_called"):
         optimizer._opt_called = False
+        optimizer._step_at_first = vars(optimizer).get("step")
 
 
 def copied(rate: Any) -> Any:

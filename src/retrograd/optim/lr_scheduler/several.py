@@ -85,8 +85,8 @@ class SequentialLR(_Several):
             )
         self._schedulers = list(schedulers)
         self._milestones = milestones
-        self.last_epoch = last_epoch
-        self.optimizer = check_optimizer(optimizer)
+        self.last_epoch: int = last_epoch
+        self.optimizer: Optimizer = check_optimizer(optimizer)
         # Each has set the rates of its own beginning: take that back, and begin with the first.
         for group in optimizer.param_groups:
             assign(group, "lr", group["initial_lr"])

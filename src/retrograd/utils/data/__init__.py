@@ -49,12 +49,13 @@ else:
                 "random_split"
             ),
             "retrograd.utils.data.distributed": "distributed= DistributedSampler",
-            "retrograd.utils.data.dataloader": "DataLoader",
+            "retrograd.utils.data.dataloader": "DataLoader _DatasetKind",
             "retrograd.utils.data.sampler": (
                 "sampler= BatchSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler "
                 "WeightedRandomSampler"
             ),
-            "retrograd.utils.data.worker": "get_worker_info",
+            "retrograd.utils.data.worker": "worker= get_worker_info",
+            "retrograd.utils.data.fetch": "fetch=",
         },
     )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,7 +13,14 @@ from retrograd.core.tensor import Tensor
 from retrograd.ops.shape.join import stack
 from retrograd.ops.tensor.data import as_tensor, tensor
 
-_BAD = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+Rules: TypeAlias = dict[type | tuple[type, ...], Callable[..., Any]]
+
+# Texts and objects, which are no numbers, as NumPy's `dtype.str` tells them; programs ask for it by this name.
+np_str_obj_array_pattern = re.compile(r"[SaUO]")
+
+default_collate_err_msg_format = (
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+)
 
 
 def default_convert(data: Any) -> Any:
@@ -24,15 +32,28 @@ def default_convert(data: Any) -> Any:
     {'x': tensor([1., 1.], dtype=torch.float64), 'name': 'a', 'n': 3}
     """
     if isinstance(data, (np.ndarray, np.generic)):
-        return data if data.dtype.kind in "SUO" else as_tensor(data)
+        return data if np_str_obj_array_pattern.search(data.dtype.str) else as_tensor(data)
+    return of_items(default_convert, data)
+
+
+def pinned(data: Any) -> Any:
+    """A batch whose tensors lie in memory that a GPU copies from quickly; objects may say how themselves."""
+    if isinstance(data, Tensor):
+        return data.pin_memory()
+    found = of_items(pinned, data)
+    return data.pin_memory() if found is data and hasattr(data, "pin_memory") else found
+
+
+def of_items(function: Callable[[Any], Any], data: Any) -> Any:
+    """A container like `data` of what a function makes of its items; `data` itself if it is none."""
     if isinstance(data, Mapping):
-        return _mapping_like(data, {key: default_convert(value) for key, value in data.items()})
+        return _mapping_like(data, {key: function(value) for key, value in data.items()})
     if _is_named_tuple(data):
-        return type(data)(*(default_convert(value) for value in data))
+        return type(data)(*(function(value) for value in data))
     if isinstance(data, tuple):
-        return [default_convert(value) for value in data]
+        return [function(value) for value in data]
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
-        return _sequence_like(data, [default_convert(value) for value in data])
+        return _sequence_like(data, [function(value) for value in data])
     return data
 
 
@@ -46,43 +67,84 @@ def default_collate(batch: Sequence[Any]) -> Any:
     >>> default_collate([{"x": 1.5, "name": "a"}, {"x": 2.0, "name": "b"}])
     {'x': tensor([1.5000, 2.0000], dtype=torch.float64), 'name': ['a', 'b']}
     """
+    return collate(batch, collate_fn_map=default_collate_fn_map)
+
+
+def collate(batch: Sequence[Any], *, collate_fn_map: Rules | None = None) -> Any:
+    """As `default_collate`, by other rules: a function for each class, called with the samples and all rules.
+
+    >>> rules = {str: lambda batch, *, collate_fn_map: " ".join(batch)}
+    >>> collate([(1, "a"), (2, "b")], collate_fn_map={**default_collate_fn_map, **rules})
+    [tensor([1, 2]), 'a b']
+    """
     first = batch[0]
-    for kind, collate in _RULES:
-        if isinstance(first, kind):
-            return collate(batch, first)
-    raise TypeError(f"{_BAD.format(type(first))}. Give the DataLoader a collate_fn of your own.")
+    rules: Rules = collate_fn_map or {}
+    rule = rules.get(type(first))
+    if rule is None:  # the first one whose class the first sample is
+        rule = next((found for kind, found in rules.items() if isinstance(first, kind)), None)
+    if rule is not None:
+        return rule(batch, collate_fn_map=collate_fn_map)
+    if isinstance(first, Mapping):
+        items = {key: [sample[key] for sample in batch] for key in first}
+        return _mapping_like(first, {k: collate(v, collate_fn_map=collate_fn_map) for k, v in items.items()})
+    if isinstance(first, Sequence):
+        return _sequences(batch, first, collate_fn_map)
+    raise TypeError(
+        f"{default_collate_err_msg_format.format(type(first))}. Give the DataLoader a collate_fn of your own."
+    )
 
 
-def _arrays(batch: Sequence[Any], first: Any) -> Any:
-    if first.dtype.kind in "SUO":
-        raise TypeError(_BAD.format(first.dtype))
-    return stack([as_tensor(array) for array in batch], 0)
-
-
-def _mappings(batch: Sequence[Any], first: Any) -> Any:
-    return _mapping_like(first, {key: default_collate([sample[key] for sample in batch]) for key in first})
-
-
-def _sequences(batch: Sequence[Any], first: Any) -> Any:
-    if _is_named_tuple(first):
-        return type(first)(*(default_collate(column) for column in zip(*batch, strict=True)))
-    if any(len(sample) != len(first) for sample in batch):
+def _sequences(batch: Sequence[Any], first: Sequence[Any], rules: Rules | None) -> Any:
+    if not _is_named_tuple(first) and any(len(sample) != len(first) for sample in batch):
         raise RuntimeError("each element in list of batch should be of equal size")
-    columns = [default_collate(column) for column in zip(*batch, strict=True)]
+    columns = [collate(column, collate_fn_map=rules) for column in zip(*batch, strict=False)]
+    if _is_named_tuple(first):
+        return type(first)(*columns)
     return columns if isinstance(first, tuple) else _sequence_like(first, columns)
 
 
-# The first rule whose kind the first sample is, is the one for all.
-_RULES: list[tuple[Any, Callable[[Sequence[Any], Any], Any]]] = [
-    (Tensor, lambda batch, _: stack(list(batch), 0)),
-    (np.ndarray, _arrays),
-    ((np.bool_, np.number), lambda batch, _: as_tensor(np.asarray(batch))),
-    (float, lambda batch, _: tensor(list(batch), dtype=np.float64)),
-    (int, lambda batch, _: tensor(list(batch))),
-    ((str, bytes), lambda batch, _: batch),
-    (Mapping, _mappings),
-    (Sequence, _sequences),
-]
+def collate_tensor_fn(batch: Sequence[Any], *, collate_fn_map: Rules | None = None) -> Tensor:
+    """Tensors are stacked."""
+    return stack(list(batch), 0)
+
+
+def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Rules | None = None) -> Tensor:
+    """Arrays are stacked; those of texts and objects are refused."""
+    if np_str_obj_array_pattern.search(batch[0].dtype.str):
+        raise TypeError(default_collate_err_msg_format.format(batch[0].dtype))
+    return stack([as_tensor(array) for array in batch], 0)
+
+
+def collate_numpy_scalar_fn(batch: Sequence[Any], *, collate_fn_map: Rules | None = None) -> Tensor:
+    """NumPy's numbers become a tensor of their dtype."""
+    return as_tensor(np.asarray(batch))
+
+
+def collate_float_fn(batch: Sequence[Any], *, collate_fn_map: Rules | None = None) -> Tensor:
+    """Python's floats become a tensor of float64."""
+    return tensor(list(batch), dtype=np.float64)
+
+
+def collate_int_fn(batch: Sequence[Any], *, collate_fn_map: Rules | None = None) -> Tensor:
+    """Whole numbers and truth values become a tensor."""
+    return tensor(list(batch))
+
+
+def collate_str_fn(batch: Sequence[Any], *, collate_fn_map: Rules | None = None) -> Sequence[Any]:
+    """Texts stay what they are."""
+    return batch
+
+
+# How samples of a class are collated; programs add classes of their own.
+default_collate_fn_map: Rules = {
+    Tensor: collate_tensor_fn,
+    np.ndarray: collate_numpy_array_fn,
+    (np.bool_, np.number): collate_numpy_scalar_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
+}
 
 
 def _is_named_tuple(value: Any) -> bool:

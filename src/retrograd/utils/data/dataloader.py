@@ -9,12 +9,16 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from retrograd.backends.base import accelerator
 from retrograd.core.places import warn
 from retrograd.ops.random.generator import Generator
 from retrograd.utils.data.collate import default_collate, default_convert
 from retrograd.utils.data.dataset import IterableDataset
-from retrograd.utils.data.fetch import Source
+from retrograd.utils.data.fetch import DatasetKind as _DatasetKind
 from retrograd.utils.data.iterators import LoaderIterator, MultiProcess, SingleProcess
+from retrograd.utils.data.iterators import LoaderIterator as _BaseDataLoaderIter  # noqa: F401 - PyTorch's names here
+from retrograd.utils.data.iterators import MultiProcess as _MultiProcessingDataLoaderIter  # noqa: F401
+from retrograd.utils.data.iterators import SingleProcess as _SingleProcessDataLoaderIter  # noqa: F401
 from retrograd.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
@@ -38,7 +42,8 @@ class DataLoader:
         batch_sampler: gives lists of numbers, in the place of all of these and of `drop_last`.
         num_workers: how many processes read ahead; 0 to read in this one.
         collate_fn: makes a batch of a list of samples; `default_collate` if None.
-        pin_memory, pin_memory_device: for devices with memory of their own; there is none yet.
+        pin_memory: give batches out in memory that a GPU copies from quickly; a warning where there is no GPU.
+        pin_memory_device: accepted as PyTorch does; the GPU is known.
         drop_last: leave out the last batch if it is smaller.
         timeout: how many seconds to wait for a worker; 0 for ever.
         worker_init_fn: called in each worker with its number, before it reads.
@@ -78,7 +83,9 @@ class DataLoader:
         self._check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset = dataset
         self.num_workers = num_workers
-        self.prefetch_factor = 2 if prefetch_factor is None and num_workers > 0 else prefetch_factor
+        self.prefetch_factor: int | None = (
+            2 if prefetch_factor is None and num_workers > 0 else prefetch_factor
+        )
         self.pin_memory = pin_memory
         self.pin_memory_device = pin_memory_device
         self.timeout = timeout
@@ -87,13 +94,15 @@ class DataLoader:
         self.in_order = in_order
         self.persistent_workers = persistent_workers
         self.generator = generator
-        self._iterable = isinstance(dataset, IterableDataset)
-        self._choose_order(batch_size, shuffle, sampler, batch_sampler, drop_last)
-        batches = self.batch_sampler is not None
-        self.collate_fn = collate_fn or (default_collate if batches else default_convert)
-        self._promised: int | None = (
-            None  # how many batches len() has said there are, of what is read in a row
+        self._dataset_kind = (
+            _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
         )
+        self._choose_order(batch_size, shuffle, sampler, batch_sampler, drop_last)
+        self.collate_fn: Callable[[Any], Any] = collate_fn or (
+            default_collate if self._auto_collation else default_convert
+        )
+        # How many batches len() has said there are, of what is read in a row.
+        self._IterableDataset_len_called: int | None = None
         self._iterator: MultiProcess | None = None
         self._initialized = True
         self.check_worker_number_rationality()
@@ -212,15 +221,17 @@ class DataLoader:
         """Gives what one batch is made of: a list of numbers, or a number."""
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
-    def _source(self) -> Source:
-        batches = self.batch_sampler is not None
-        return Source(self.dataset, self._iterable, batches, self.collate_fn, self.drop_last)
+    @property
+    def _auto_collation(self) -> bool:
+        """Whether samples are made into batches."""
+        return self.batch_sampler is not None
 
-    def _context(self) -> Any:
-        return self.multiprocessing_context or multiprocessing.get_context()
+    @property
+    def _iterable(self) -> bool:
+        return self._dataset_kind == _DatasetKind.Iterable
 
     def __iter__(self) -> LoaderIterator:
-        if self.pin_memory:
+        if self.pin_memory and accelerator() is None:
             warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
                 "used."
@@ -238,9 +249,9 @@ class DataLoader:
         if not self._iterable:
             return len(self._index_sampler)
         length = len(self.dataset)
-        self._promised = length
+        self._IterableDataset_len_called = length
         if self.batch_size is not None:
             share = length / self.batch_size
             length = math.floor(share) if self.drop_last else math.ceil(share)
-        self._promised = length
+        self._IterableDataset_len_called = length
         return length

@@ -28,6 +28,8 @@ class DistributedSampler(Sampler[int]):
     [1, 3, 0]
     """
 
+    epoch: int
+
     def __init__(
         self,
         dataset: Sized,
@@ -51,8 +53,8 @@ class DistributedSampler(Sampler[int]):
         self.shuffle = shuffle
         self.seed = seed
         share = len(dataset) / num_replicas
-        self.num_samples = math.floor(share) if drop_last else math.ceil(share)
-        self.total_size = self.num_samples * num_replicas
+        self.num_samples: int = math.floor(share) if drop_last else math.ceil(share)
+        self.total_size: int = self.num_samples * num_replicas
 
     def __iter__(self) -> Iterator[int]:
         total = len(self.dataset)

@@ -12,6 +12,13 @@ from retrograd.utils.data.dataset import samples_of
 Fetch = Callable[[Any], Any]
 
 
+class DatasetKind:
+    """How samples are asked for: by their numbers, or one after the other."""
+
+    Map = 0
+    Iterable = 1
+
+
 class Source:
     """What a worker needs to know of a loader to get batches.
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from retrograd.backends.base import accelerator
 from retrograd.core.places import warn
+from retrograd.utils.data.collate import pinned
+from retrograd.utils.data.fetch import DatasetKind, Source
 from retrograd.utils.data.parcel import unpack
 from retrograd.utils.data.pool import MOST_ORDERS, BrokenPool, Pool
 from retrograd.utils.data.sampler import drawn_seed
@@ -15,12 +19,22 @@ if TYPE_CHECKING:
     from retrograd.utils.data.dataloader import DataLoader
 
 
+def _source(loader: DataLoader) -> Source:
+    """What packages that bring a loader of their own have to tell of it, under PyTorch's names."""
+    iterable = loader._dataset_kind == DatasetKind.Iterable
+    return Source(loader.dataset, iterable, loader._auto_collation, loader.collate_fn, loader.drop_last)
+
+
 class LoaderIterator:
     """One epoch of a loader."""
 
     def __init__(self, loader: DataLoader) -> None:
         self._loader = loader
+        self._promised = (
+            loader._IterableDataset_len_called
+        )  # by a len() before this: list() asks for one after it
         self._base_seed = drawn_seed(loader.generator)
+        self._pins = bool(loader.pin_memory) and accelerator() is not None
         self._begin()
 
     def _begin(self) -> None:
@@ -33,10 +47,15 @@ class LoaderIterator:
     def __len__(self) -> int:
         return len(self._loader._index_sampler)
 
+    def __reduce__(self) -> Any:
+        raise NotImplementedError(
+            f"{type(self).__name__} cannot be pickled: it is where one process is in its loader"
+        )
+
     def __next__(self) -> Any:
-        batch = self._next()
+        batch = pinned(self._next()) if self._pins else self._next()
         self._yielded += 1
-        expected = self._loader._promised
+        expected = self._promised
         if expected is not None and self._yielded > expected:
             warn(
                 f"Length of IterableDataset {self._loader.dataset} was reported to be {expected} (when accessing "
@@ -56,7 +75,7 @@ class SingleProcess(LoaderIterator):
         super().__init__(loader)
         if loader.timeout != 0:
             raise AssertionError("timeout needs workers: num_workers is 0")
-        self._fetch = loader._source().open()
+        self._fetch = _source(loader).open()
 
     def _next(self) -> Any:
         return self._fetch(next(self._indices))
@@ -66,13 +85,24 @@ class MultiProcess(LoaderIterator):
     """Batches are ordered from workers ahead of time, and given out in order, or as they come."""
 
     def __init__(self, loader: DataLoader) -> None:
+        if loader.prefetch_factor == 0:
+            raise AssertionError(
+                "prefetch_factor must be greater than 0: workers read ahead, or nothing is read"
+            )
         super().__init__(loader)
-        context, count = loader._context(), loader.num_workers
-        self._pool = Pool(context, count, loader._source(), self._base_seed, loader.worker_init_fn)
+        context = loader.multiprocessing_context or multiprocessing.get_context()
+        self._pool = Pool(
+            context, loader.num_workers, _source(loader), self._base_seed, loader.worker_init_fn
+        )
         self._ahead = min(loader.prefetch_factor or 1, MOST_ORDERS)
         # Not a bound method: this must not keep the iterator alive. It runs at exit, too.
         self._stop = weakref.finalize(self, self._pool.stop)
         self._begin_orders()
+
+    @property
+    def _workers(self) -> list[Any]:
+        """The processes, as programs that watch them ask for them."""
+        return self._pool._processes
 
     def _begin_orders(self) -> None:
         self._ordered = 0  # the place of the next order

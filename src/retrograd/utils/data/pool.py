@@ -47,7 +47,7 @@ class Pool:
         self._processes: list[Any] = []
         self._made = 0  # segments with orders
         self._received = [0] * count  # segments with batches, by worker
-        self.waiting = [0] * count  # orders that have no result yet, by worker
+        self.waiting: list[int] = [0] * count  # orders that have no result yet, by worker
         self.arrived: dict[int, Done] = {}  # results that nobody has taken yet, by place
         try:
             for number in range(count):

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from retrograd.core.tensor import Tensor
 from retrograd.ops.random.generator import Generator, default_generator
 from retrograd.ops.random.sampling import multinomial, randint, randperm
 from retrograd.ops.tensor.data import as_tensor
@@ -144,7 +145,7 @@ class WeightedRandomSampler(Sampler[int]):
             )
         if not isinstance(replacement, bool):
             raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
-        self.weights = as_tensor(weights, dtype=np.float64)
+        self.weights: Tensor = as_tensor(weights, dtype=np.float64)
         if self.weights.ndim != 1:
             raise ValueError(
                 f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"

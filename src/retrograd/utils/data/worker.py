@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 import signal
-import sys
-import traceback
 from collections.abc import Callable
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
@@ -17,6 +15,7 @@ from retrograd.engine.threads import set_num_threads
 from retrograd.ops.random.generator import manual_seed
 from retrograd.utils.data.fetch import Fetch, Source
 from retrograd.utils.data.parcel import Parcel, discard, pack, unpack
+from retrograd.utils.exceptions import ExceptionWrapper
 
 SHORT = 1 << 14  # bytes: a batch that is no larger travels through the pipe
 
@@ -72,51 +71,7 @@ class Done(NamedTuple):
 
     place: int
     parcel: Parcel | None
-    error: Failure | None
-
-
-class Failure:
-    """An exception on its way to another process: its class, and its traceback as text."""
-
-    def __init__(self, error: BaseException, where: str) -> None:
-        self.kind: type[BaseException] = type(error)
-        self.where = where
-        self.text = "".join(traceback.format_exception(error))
-
-    def reraise(self) -> None:
-        """Raises an exception of the same class, with the text of the first."""
-        message = f"Caught {self.kind.__name__} {self.where}.\nOriginal {self.text}"
-        if self.kind is KeyError:
-            raise KeyError(_Text(message))
-        try:
-            error = self.kind(message)
-        except Exception:  # noqa: BLE001 - it takes other arguments than a message
-            raise RuntimeError(message) from None
-        raise error
-
-    def __reduce__(self) -> Any:
-        return _rebuild_failure, (_known(self.kind), self.where, self.text)
-
-
-class _Text(str):
-    """A text that KeyError shows as it is, lines and all."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def _known(kind: type[BaseException]) -> type[BaseException]:
-    """A class that another process can import: the exception's own, or else RuntimeError."""
-    module = sys.modules.get(kind.__module__)
-    return kind if getattr(module, kind.__qualname__, None) is kind else RuntimeError
-
-
-def _rebuild_failure(kind: type[BaseException], where: str, text: str) -> Failure:
-    made = Failure.__new__(Failure)
-    made.kind, made.where, made.text = kind, where, text
-    return made
+    error: ExceptionWrapper | None
 
 
 class Worker:
@@ -175,7 +130,7 @@ class Worker:
                     discard(done.parcel)
                 return
 
-    def _start(self) -> tuple[Fetch | None, Failure | None]:
+    def _start(self) -> tuple[Fetch | None, ExceptionWrapper | None]:
         """Random numbers of its own, then what the user wants done, then the dataset."""
         global _info
         set_num_threads(1)
@@ -187,26 +142,30 @@ class Worker:
         try:
             if self.begin is not None:
                 self.begin(self.number)
-        except Exception as error:  # noqa: BLE001 - of the user's
-            return None, Failure(error, f"in DataLoader worker process {self.number}")
+        except Exception:  # noqa: BLE001 - of the user's
+            return None, self._failure()
         return self._opened()
 
-    def _opened(self) -> tuple[Fetch | None, Failure | None]:
+    def _opened(self) -> tuple[Fetch | None, ExceptionWrapper | None]:
         try:
             return self.source.open(), None
-        except Exception as error:  # noqa: BLE001 - of the user's
-            return None, Failure(error, f"in DataLoader worker process {self.number}")
+        except Exception:  # noqa: BLE001 - of the user's
+            return None, self._failure()
 
-    def _done(self, order: Order, fetch: Fetch | None, failure: Failure | None, name: str) -> Done:
+    def _failure(self) -> ExceptionWrapper:
+        """What was raised, on its way to the main process."""
+        return ExceptionWrapper(where=f"in DataLoader worker process {self.number}")
+
+    def _done(self, order: Order, fetch: Fetch | None, failure: ExceptionWrapper | None, name: str) -> Done:
         """The result of an order."""
         index = unpack(order.numbers)
         if fetch is None or failure is not None:
             return Done(order.place, None, failure)
         try:
             return Done(order.place, pack(fetch(index), name, SHORT), None)
-        except StopIteration as error:
+        except StopIteration:
             if self.source.iterable:
                 return Done(order.place, None, None)
-            return Done(order.place, None, Failure(error, f"in DataLoader worker process {self.number}"))
-        except Exception as error:  # noqa: BLE001 - of the user's
-            return Done(order.place, None, Failure(error, f"in DataLoader worker process {self.number}"))
+            return Done(order.place, None, self._failure())
+        except Exception:  # noqa: BLE001 - of the user's
+            return Done(order.place, None, self._failure())

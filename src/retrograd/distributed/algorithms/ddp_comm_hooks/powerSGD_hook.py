@@ -40,6 +40,8 @@ class PowerSGDState:
         compression_stats_logging_frequency, batch_tensors_with_same_shape: accepted for PyTorch's sake.
     """
 
+    process_group: Any
+
     def __init__(
         self,
         process_group: Any,
@@ -68,10 +70,10 @@ class PowerSGDState:
         self.random_seed = random_seed
         self.compression_stats_logging_frequency = compression_stats_logging_frequency
         self.batch_tensors_with_same_shape = batch_tensors_with_same_shape
-        self.generator = Generator().manual_seed(random_seed)
+        self.generator: Generator = Generator().manual_seed(random_seed)
         self.error_dict: dict[int, Tensor] = {}  # what was lost, by number of bucket
         self.q_memory_dict: dict[int, list[Tensor]] = {}  # the thin matrices of the last step
-        self.iter = 0
+        self.iter: int = 0
         self.total_numel_before_compression = 0
         self.total_numel_after_compression = 0
 
@@ -116,7 +118,8 @@ class PowerSGDState:
     def orthogonalised(self, matrix: Tensor) -> Tensor:
         """A matrix whose columns are orthogonal and span the same space."""
         if not self.orthogonalization_epsilon:
-            return linalg_qr_of(matrix)[0]
+            wide = matrix.float() if matrix.dtype.itemsize == 2 else matrix  # LAPACK has no halves
+            return linalg_qr_of(wide)[0].to(matrix.dtype)
         columns: list[Tensor] = []
         for i in range(matrix.shape[1]):
             column = matrix[:, i]

@@ -5,7 +5,12 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from retrograd.distributed.algorithms.ddp_comm_hooks import debugging_hooks, default_hooks, powerSGD_hook
+from retrograd.distributed.algorithms.ddp_comm_hooks import (
+    debugging_hooks,
+    default_hooks,
+    post_localSGD_hook,
+    powerSGD_hook,
+)
 
 
 class DDPCommHookType(Enum):
@@ -14,6 +19,7 @@ class DDPCommHookType(Enum):
     ALLREDUCE = (default_hooks.allreduce_hook,)
     FP16_COMPRESS = (default_hooks.fp16_compress_hook,)
     BF16_COMPRESS = (default_hooks.bf16_compress_hook,)
+    POST_LOCAL_SGD = (post_localSGD_hook.post_localSGD_hook,)
     POWER_SGD = (powerSGD_hook.powerSGD_hook, 1)
     POWER_SGD_RANK2 = (powerSGD_hook.powerSGD_hook, 2)
     BATCHED_POWER_SGD = (powerSGD_hook.batched_powerSGD_hook, 1)

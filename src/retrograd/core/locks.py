@@ -6,7 +6,7 @@ Ctrl-C raises KeyboardInterrupt on the main thread at the beginning of a functio
 entering a `with` block is such a call: the lock is taken, the block has not begun, nobody gives the lock back, and the
 next one who wants it waits for ever. So where a lock outlives a backward, or workers wait for it, `try` comes before
 `acquire`, and the lock is one that knows its owner: to release what is not ours is an error, and means that the
-interrupt was first.
+interrupt was first. The locks of one backward are taken by `with`, and an interrupted caller lets go of them all.
 """
 
 from __future__ import annotations
@@ -28,3 +28,12 @@ def held(lock: threading.RLock, work: Callable[[], T]) -> T:
             lock.release()
         except RuntimeError:
             pass
+
+
+def let_go(lock: threading.RLock | threading.Condition) -> None:
+    """Gives a lock back as often as this thread has it."""
+    try:
+        while True:
+            lock.release()
+    except RuntimeError:
+        pass

@@ -22,7 +22,8 @@ from itertools import accumulate
 from typing import Any, ClassVar, NamedTuple
 
 from retrograd.backends.base import Backend, common_backend
-from retrograd.core.op import Variadic, X, added
+from retrograd.core.families import added
+from retrograd.core.op import Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.ops.common import plain, zero_like, zeros_beside
 from retrograd.ops.elementwise.choose import Where

@@ -1,0 +1,73 @@
+"""PyTorch's names for classes: what `type(x)` shows in a program that runs under the alias, and what pickles say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Where PyTorch has what ours has in another file; the name of a single class goes before that of its file.
+_PLACES = {
+    "autograd.modes": "autograd.grad_mode",
+    "backends.device": "",
+    "backends.dtype_class": "",
+    "backends.layout_class": "",
+    "backends.limits": "",
+    "backends.memory_format": "",
+    "core.plain.Size": "",
+    "core.tensor": "",
+    "distributions.joint_transforms": "distributions.transforms",
+    "distributions.number_transforms": "distributions.transforms",
+    "distributions.transform": "distributions.transforms",
+    "distributions.vector_transforms": "distributions.transforms",
+    "nn.activation": "nn.modules.activation",
+    "nn.adaptive_softmax": "nn.modules.adaptive",
+    "nn.batchnorm": "nn.modules.batchnorm",
+    "nn.containers": "nn.modules.container",
+    "nn.conv": "nn.modules.conv",
+    "nn.distance": "nn.modules.distance",
+    "nn.dropout": "nn.modules.dropout",
+    "nn.embedding": "nn.modules.sparse",
+    "nn.instancenorm": "nn.modules.instancenorm",
+    "nn.lazy_modules": "nn.modules.lazy",
+    "nn.linear": "nn.modules.linear",
+    "nn.losses": "nn.modules.loss",
+    "nn.losses.LinearCrossEntropyOptions": "nn.modules.linear_cross_entropy_options",
+    "nn.margin_losses": "nn.modules.loss",
+    "nn.module": "nn.modules.module",
+    "nn.multihead_attention": "nn.modules.activation",
+    "nn.normalization": "nn.modules.normalization",
+    "nn.padding": "nn.modules.padding",
+    "nn.parameter_containers": "nn.modules.container",
+    "nn.pooling": "nn.modules.pooling",
+    "nn.recurrent": "nn.modules.rnn",
+    "nn.recurrent_cells": "nn.modules.rnn",
+    "nn.shapes": "nn.modules.upsampling",
+    "nn.shapes.ChannelShuffle": "nn.modules.channelshuffle",
+    "nn.shapes.Flatten": "nn.modules.flatten",
+    "nn.shapes.Fold": "nn.modules.fold",
+    "nn.shapes.PixelShuffle": "nn.modules.pixelshuffle",
+    "nn.shapes.PixelUnshuffle": "nn.modules.pixelshuffle",
+    "nn.shapes.Unflatten": "nn.modules.flatten",
+    "nn.shapes.Unfold": "nn.modules.fold",
+    "nn.sync_batchnorm": "nn.modules.batchnorm",
+    "nn.transformer": "nn.modules.transformer",
+    "ops.random.generator": "_C",
+    "optim.adafactor": "optim",
+    "optim.muon": "optim",
+}
+# Packages whose files are PyTorch's.
+_ALIKE = (
+    "autograd.anomaly_mode", "autograd.function", "autograd.variable", "distributions.", "nn.parallel.", "nn.parameter",
+    "nn.utils.", "optim.", "utils.data.",
+)  # fmt: skip
+
+
+def give_name(thing: Any) -> None:
+    """Gives a class of ours the name that PyTorch's has; others, and all that is no class, stay as they are."""
+    if not isinstance(thing, type) or not thing.__module__.startswith("retrograd."):
+        return
+    path = thing.__module__.removeprefix("retrograd.")
+    place = _PLACES.get(f"{path}.{thing.__name__}", _PLACES.get(path))
+    if place is None and path.startswith(_ALIKE):
+        place = "optim.lr_scheduler" if path.startswith("optim.lr_scheduler.") else path
+    if place is not None:
+        thing.__module__ = f"torch.{place}".rstrip(".")

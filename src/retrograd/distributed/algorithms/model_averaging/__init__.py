@@ -1,0 +1,1 @@
+"""Ranks that train by themselves for some steps, and then average their parameters."""

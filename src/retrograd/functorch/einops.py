@@ -1,0 +1,5 @@
+"""`functorch.einops`."""
+
+from retrograd.func import rearrange
+
+__all__ = ["rearrange"]

@@ -1,0 +1,38 @@
+"""Prints the full names of public classes, and whether pickles find them. Run by PyTorch and by `retrograd run`, whose lines are compared."""
+
+import inspect
+import pickle
+import sys
+from importlib import import_module
+
+SPACES = (
+    "torch.nn", "torch.optim", "torch.optim.lr_scheduler", "torch.utils.data", "torch.distributions",
+    "torch.distributions.transforms",
+)  # fmt: skip
+# What PyTorch has and we have not: docs/differences.md.
+ELSEWHERE = (
+    "DataPipe",
+    "DataChunk",
+    "datapipe",
+    "runtime_validation",
+    "determin",
+    "SparseAdam",
+    "DatasetKind",
+)
+
+torch = import_module("torch")
+found = [
+    torch.Tensor,
+    torch.Size,
+    torch.dtype,
+    torch.device,
+    torch.Generator,
+    torch.no_grad,
+    torch.nn.Parameter,
+]
+for space in SPACES:
+    module = import_module(space)
+    names = getattr(module, "__all__", None) or [name for name in dir(module) if name[0].isupper()]
+    known = [name for name in names if not any(part in name for part in ELSEWHERE)]
+    found += [kind for name in sorted(known) if inspect.isclass(kind := getattr(module, name))]
+sys.stdout.writelines(f"{kind} {pickle.loads(pickle.dumps(kind)) is kind}\n" for kind in found)

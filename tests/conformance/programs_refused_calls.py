@@ -1,0 +1,128 @@
+"""Programs whose calls no overload of PyTorch's takes, or that it takes where there is nothing to compute."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+from typing import Any
+
+from tests.conformance.harness import attempt, program
+
+
+@program()
+def arguments_of_other_overloads(torch: Any) -> Any:
+    x = torch.arange(6.0).reshape(2, 3)
+    return [
+        attempt("hsplit", torch.hsplit, x, indices_or_sections=3),
+        attempt("argument:? 'split_size", torch.split, x, split_size=1),
+        attempt("argument:? 'split_size", x.split, split_size_or_sections=1),
+        attempt("permute", torch.permute, x, 1, 0),
+        attempt("argument 'size' .* must be tuple of ints, not int", torch.broadcast_to, x, 1),
+        attempt("must be tuple of ints, not int", torch.as_strided, x, (2,), 1),
+        attempt("must be tuple of ints, not int", torch.expand_copy, x, 1),
+        attempt("must be tuple of ints, not int", x.unflatten, 1, 3),
+        attempt("invalid combination of arguments - got .int, float.", torch.bitwise_and, 2, 0.5),
+        attempt("must be torch.device, not bool", x.cuda, True),
+        attempt("must be str, not NoneType", torch.get_autocast_dtype, None),
+        attempt("invalid combination", torch.clamp_min, x, None),
+        attempt("the same dtype", torch.linalg.solve_triangular, x[:, :2], x[:, :2].double(), upper=True),
+        attempt("invalid combination", torch.result_type, [], x),
+        torch.hsplit(x, sections=3),
+        torch.hsplit(x, indices=[1]),
+        x.hsplit(1, 2),
+        x.split(split_size=1),
+        torch.permute(x, dims=(1, 0)),
+        x.permute(1, 0),
+        x.broadcast_to(2, 2, 3),
+    ]
+
+
+@program()
+def a_wrong_combination_is_told_before_a_wrong_shape(torch: Any) -> Any:
+    x = torch.arange(6.0).reshape(2, 3)
+    return [
+        attempt("padding_idx", torch.embedding_bag, x, x, x, sparse=True, padding_idx=1),
+        attempt("invalid combination", torch.rnn_relu, x, x, [x], True, 1, -1.5, True, object(), False),
+        attempt("argument 'ceil_mode'", torch.max_pool2d, torch.zeros(()), 2, ceil_mode=-1),
+        attempt("argument 'pad' .* must be tuple of ints", torch.nn.functional.pad, x, 2, "nowhere"),
+        attempt("only be set with", torch.nn.functional.interpolate, 1, scale_factor=2, align_corners=True),
+        attempt("tuple index out of range", torch.nn.functional.max_unpool3d, x, x.long(), 2),
+        attempt("not enough values to unpack", torch.nn.functional.lp_pool2d, x, 2, (1,)),
+    ]
+
+
+@program()
+def complex_numbers_where_real_ones_are_used(torch: Any) -> Any:
+    x, f = torch.ones(2, 2), torch.nn.functional
+    phrase = "value cannot be converted to type"
+    return [
+        *[attempt(phrase, call, x, 1j) for call in (f.celu, f.elu, f.leaky_relu, f.softplus, f.softshrink)],
+        *[attempt(phrase, call, x, correction=1j) for call in (torch.var, torch.std, torch.var_mean)],
+        attempt("Expected a non-complex scalar", torch.dist, x, x, 1j),
+        attempt("Unsupported input type", torch.isin, x, 1j),
+        attempt("var_mean only support floating point", torch.var_mean, torch.tensor([1])),
+    ]
+
+
+@program()
+def in_place_forms(torch: Any) -> Any:
+    x, f = torch.tensor([-1.0, 0.5, 3.0]), torch.nn.functional
+    return [
+        f.hardtanh_(x.clone(), 2.0, 1.0),
+        f.elu_(x.clone(), 0.5, scale=2.0, input_scale=3.0),
+        attempt("Bad in-place call", x.clone().cumsum_, 0, dtype=torch.float64),
+        x.clone().cumprod_(0, dtype=torch.float32),
+    ]
+
+
+@program()
+def indices_that_go_around(torch: Any) -> Any:
+    x = torch.arange(6).reshape(2, 3)
+    return [
+        torch.take_along_dim(x, torch.tensor([[5, -1, -7]]), 0),
+        attempt("has no dimensions", torch.tensor(1.0).take_along_dim, torch.tensor(0), 0),
+        attempt("only accept 1D vector", torch.repeat_interleave, torch.tensor(3)),
+        attempt("without overflow", x.to(torch.uint8).__setitem__, (0, 0, 0), -1.5),
+    ]
+
+
+@program()
+def nothing_to_compute(torch: Any) -> Any:
+    empty = torch.zeros(0, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cholesky = torch.cholesky(empty)
+    return [
+        cholesky.shape,
+        empty.int().softmax(0).dtype,
+        empty.to(torch.complex64).log_softmax(1).dtype,
+        torch.searchsorted(empty.bool(), empty.bool()).shape,
+        torch.hann_window(1, dtype=torch.complex64),
+        torch.kaiser_window(0, dtype=torch.complex64),
+        torch.var(empty, correction=-1),
+    ]
+
+
+@program()
+def bfloat16_of_no_elements(torch: Any) -> Any:
+    leaf, x = torch.zeros(0, dtype=torch.bfloat16, requires_grad=True), torch.zeros(0, dtype=torch.bfloat16)
+    x[:].copy_(leaf)
+    x.sum().backward()
+    return leaf.grad.dtype, leaf.grad.shape
+
+
+@program()
+def copies_of_views_made_without_recording(torch: Any) -> Any:
+    leaf = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        part = leaf[1:]
+    copies = [copy.deepcopy(part), pickle.loads(pickle.dumps(part)), copy.copy(part)]
+    return [part.requires_grad, *[c.requires_grad for c in copies]]
+
+
+@program()
+def gradients_of_a_mean_may_be_written(torch: Any) -> Any:
+    x = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
+    (found,) = torch.autograd.grad(x.mean() ** 2, x, create_graph=True)
+    return found.stride(), found.tanh_()

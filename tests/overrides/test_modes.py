@@ -1,0 +1,38 @@
+"""Modes that are on, and indices that are asked."""
+
+from __future__ import annotations
+
+import retrograd as rg
+from retrograd import overrides
+
+
+class Notes(overrides.TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+def test_the_innermost_mode():
+    assert overrides._get_current_function_mode() is None
+    with Notes() as outer, Notes() as inner:
+        assert overrides._get_current_function_mode() is inner
+        assert overrides._get_current_function_mode_stack() == [outer, inner]
+    assert overrides._get_current_function_mode_stack() == []
+
+
+def test_what_is_inside_of_an_index_is_asked():
+    class Place:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func, len(args)
+
+    overrides.switch_on()
+    x = rg.zeros(2, 3)
+    assert x[Place()] == (rg.Tensor.__getitem__, 2)
+    assert x[0, Place()] == (rg.Tensor.__getitem__, 2)
+    assert x[[Place()]] == (rg.Tensor.__getitem__, 2)
+
+
+def test_attributes_are_listed_by_what_reads_them():
+    functions = overrides.get_overridable_functions()[rg.Tensor]
+    assert rg.Tensor.H.__get__ in functions
+    assert all(overrides.resolve_name(f) for f in functions)
