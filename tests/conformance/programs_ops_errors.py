@@ -79,6 +79,22 @@ def products_of_different_dtypes(torch: Any) -> Any:
 
 
 @program()
+def sums_with_products_of_different_dtypes(torch: Any) -> Any:
+    a, b = torch.ones(2, 2), torch.ones(2, 2, dtype=torch.float64)
+    x, y = a[None], b[None]
+    return [
+        attempt("mat1 and mat2 must have the same dtype, but got Double and Float", torch.addmm, a, b, a),
+        attempt("self and mat2 must have the same dtype, but got Float and Double", torch.addmm, a, a, b),
+        attempt("self and mat2 must have the same dtype, but got Double and Float", torch.addmm, b, a, a),
+        attempt("mat1 and mat2 must .* got Double and Float", torch.nn.functional.linear, b, a, a[0]),
+        attempt("same dtype, but got Double, Float, and Float", torch.addmv, b[0], a, a[0]),
+        attempt("input float, batch1: double, batch2: double", torch.baddbmm, x, y, y),
+        attempt("expected scalar type Float but found Double", torch.baddbmm, x, x, y),
+        attempt("mat1 and mat2 must have the same dtype, but got Double and Float", torch.addbmm, a, y, x),
+    ]
+
+
+@program()
 def reshapes_that_do_not_fit(torch: Any) -> Any:
     x = torch.ones(2, 3)
     return [

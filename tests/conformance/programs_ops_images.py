@@ -190,6 +190,7 @@ def wrong_convolutions(torch: Any) -> Any:
         attempt("padding='same' is not supported for strided", f, x, w, padding="same", stride=2),
         attempt("expected scalar type Float but found Double", f, x, w.double()),
         attempt("bias type .* should be the same", f, x, w, torch.ones(6).double()),
+        attempt(r"Input type \(double\) and bias type \(float\)", f, x.double(), w, torch.ones(6)),
         attempt("invalid combination of arguments", f, x, w, stride=1.5),
         attempt("invalid combination of arguments", f, [1.0], w),
         attempt("not implemented for 'Bool'", f, x > 0, w > 0),

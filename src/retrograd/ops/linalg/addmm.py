@@ -12,12 +12,7 @@ from retrograd.core.families import added, conjugate, scaled
 from retrograd.core.op import Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, dimension_error, sizes
-from retrograd.ops.common import (
-    deliver_exact,
-    number_from,
-    old_order,
-    require_tensor,
-)
+from retrograd.ops.common import c_name, deliver_exact, number_from, old_order, require_tensor
 from retrograd.ops.linalg.matmul import Bmm, Mm, Mv, Product, adjoint, conjugated, matmul_of
 from retrograd.ops.linalg.product_arguments import check_bmm, check_mm, check_mv, element_count, tensor_pair
 from retrograd.ops.register import public
@@ -157,12 +152,7 @@ class Addbmm(Baddbmm):
 
 def _add_product(function: str, op: AddProduct, base: Any, x: Any, y: Any, shape: Shape, out: Any) -> Tensor:
     """`beta * base + alpha * product`, once the product itself has been checked."""
-    a = require_tensor(function, "input", 1, base).array
-    if a.dtype is not x.array.dtype and a.dtype != x.array.dtype:
-        raise DtypeError(
-            f"self and mat2 must have the same dtype, but got {SCALAR_NAMES[a.dtype]} and {SCALAR_NAMES[y.array.dtype]}"
-        )
-    _check_expands(a.shape, shape)
+    _check_expands(base.array.shape, shape)
     if type(op.beta) is not int or type(op.alpha) is not int:
         op.beta = number_from(function, "beta", 4, op.beta)
         op.alpha = number_from(function, "alpha", 5, op.alpha)
@@ -172,6 +162,29 @@ def _add_product(function: str, op: AddProduct, base: Any, x: Any, y: Any, shape
         for number in (op.beta, op.alpha):
             number_for(number, x.array.dtype)  # complains about one that does not fit
     return deliver_exact(apply_n(op, (base, x, y)), out)
+
+
+def _check_dtypes(function: str, base: Any, x: Tensor, y: Tensor) -> None:
+    """Raises unless what is added and what is multiplied have one dtype."""
+    a, b, c = require_tensor(function, "input", 1, base).array, x.array, y.array
+    if (a.dtype is b.dtype or a.dtype == b.dtype) and (b.dtype is c.dtype or b.dtype == c.dtype):
+        return
+    names = SCALAR_NAMES[a.dtype], SCALAR_NAMES[b.dtype], SCALAR_NAMES[c.dtype]
+    if function == "addmv":
+        words = (
+            f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}"
+        )
+    elif function == "baddbmm" and a.dtype != b.dtype:
+        words = (
+            f"Input dtypes must be the same, got: input {c_name(a)}, batch1: {c_name(b)}, batch2: {c_name(c)}"
+        )
+    elif function == "baddbmm":
+        words = f"expected scalar type {names[1]} but found {names[2]}"
+    elif a.dtype != c.dtype:
+        words = f"self and mat2 must have the same dtype, but got {names[0]} and {names[2]}"
+    else:
+        words = f"mat1 and mat2 must have the same dtype, but got {names[1]} and {names[2]}"
+    raise DtypeError(f"{words}. Convert with .to(dtype).")
 
 
 def _check_dimensions(x: Tensor, y: Tensor) -> None:
@@ -223,6 +236,7 @@ def addmm(
 
 def _addmm(op: Addmm, input: Any, x: Tensor, y: Tensor, out: Any) -> Tensor:
     """`addmm`, of two tensors of which the first is a matrix."""
+    _check_dtypes("addmm", input, x, y)
     op.inner.layout = check_mm(x, y)
     return _add_product("addmm", op, input, x, y, (x.array.shape[0], y.array.shape[1]), out)
 
@@ -244,7 +258,8 @@ def addmv(
     if autocasting_on_gpu(mat):
         return lowered(addmv, input, mat, vec, beta=beta, alpha=alpha, out=out)
     x, y = tensor_pair("addmv", mat, vec, "vec")
-    a = require_tensor("addmv", "input", 1, input).array
+    _check_dtypes("addmv", input, x, y)
+    a = input.array
     check_mv(x, y, a.shape[0] if a.ndim else 1)
     return _add_product("addmv", Addmv(beta, alpha), input, x, y, (x.array.shape[0],), out)
 
@@ -299,6 +314,7 @@ def baddbmm(
         return baddbmm(*tensors, **numbers, out=out)
     x, y = tensor_pair("baddbmm", batch1, batch2, "batch2")
     _check_dimensions(x, y)
+    _check_dtypes("baddbmm", input, x, y)
     check_bmm(x, y)
     shape = (*x.array.shape[:2], y.array.shape[2])
     return _add_product("baddbmm", Baddbmm(beta, alpha), input, x, y, shape, out)
@@ -326,6 +342,7 @@ def addbmm(
         raise ShapeError(
             f"batch1 and batch2 must have same number of batches, got {len(x.array)} and {len(y.array)}"
         )
+    _check_dtypes("addbmm", input, x, y)
     check_bmm(x, y)
     return _add_product("addbmm", Addbmm(beta, alpha), input, x, y, (x.array.shape[1], y.array.shape[2]), out)
 

@@ -26,7 +26,7 @@ from retrograd.core.op import Variadic, X
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DTYPE_NAMES, DtypeError, ShapeError, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import require_tensor
+from retrograd.ops.common import c_name, require_tensor
 from retrograd.ops.nn.arguments import Ints
 from retrograd.ops.nn.pad import pad as padded
 from retrograd.ops.nn.sliding import Sliding, ints, sliding, spread_ints
@@ -369,12 +369,11 @@ def _check_shapes(o: Options, x: Array, w: Array, b: Array | None) -> None:
 def _check_dtypes(x: Array, w: Array, b: Array | None) -> None:
     if x.dtype.kind == "b":
         raise unsupported_dtype("slow_conv2d_cpu", x.dtype, "convert it with .float()")
-    for name, other in (("weight", w), ("bias", b)):
+    for name, other in (("bias", b), ("weight", w)):
         if other is not None and other.dtype != x.dtype:
-            mine, its = DTYPE_NAMES[x.dtype.name], DTYPE_NAMES[other.dtype.name]
             raise DtypeError(
-                f"Input type ({mine.lower()}) and {name} type ({its.lower()}) should be the same: expected scalar type "
-                f"{mine} but found {its}. Convert one with .to(dtype)."
+                f"Input type ({c_name(x)}) and {name} type ({c_name(other)}) should be the same: expected scalar type "
+                f"{DTYPE_NAMES[x.dtype.name]} but found {DTYPE_NAMES[other.dtype.name]}. Convert one with .to(dtype)."
             )
 
 
