@@ -58,7 +58,7 @@ PyMethodDef* const families[] = {
     rg::batchnorm_methods,
     rg::optim_methods,
     rg::recurrent_methods,
-    rg::dropout_methods,
+    rg::random_methods,
     rg::embedding_methods,
     rg::pick_methods,
     rg::number_methods,

@@ -127,7 +127,7 @@ PyMethodDef method(const char* name, const char* text) {
 }
 
 extern PyMethodDef batchnorm_methods[];
-extern PyMethodDef dropout_methods[];
+extern PyMethodDef random_methods[];
 extern PyMethodDef embedding_methods[];
 extern PyMethodDef factor_methods[];
 extern PyMethodDef likelihood_methods[];

@@ -13,6 +13,7 @@ import numpy as np
 
 from retrograd.backends.base import BACKENDS, register
 from retrograd.backends.kernels.along_axis import lonely_axis
+from retrograd.backends.native_mersenne import NativeMersenne
 from retrograd.backends.numpy_backend import NUMPY, NumpyBackend
 from retrograd.backends.pack import PACK
 from retrograd.hints import mypyc_attr
@@ -24,8 +25,6 @@ _layout: Final[Any] = None if PACK is None else PACK.layout
 _matmul_nt: Final[Any] = None if PACK is None else PACK.matmul_nt
 _matmul_tn: Final[Any] = None if PACK is None else PACK.matmul_tn
 _stretched: Final[Any] = None if PACK is None else PACK.stretched
-_MANY: Final = 2048  # random numbers from which reading and writing a generator's state is worth while
-_LOW: Final = (1 << 64) - 1
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -293,12 +292,14 @@ class NativeBackend(NumpyBackend):
 
     # -- random numbers, optimisers --------------------------------------------------------------------------------
 
+    def new_stream(self, seed: int) -> Any:
+        return NativeMersenne(seed)
+
     def noise(self, stream: Any, like: Array, p: float, scale: Any) -> Array:
-        bits = stream.bit_generator  # None inside of vmap, where each sample may draw for itself
-        if like.size < _MANY or type(bits) is not np.random.PCG64:
+        # Inside of vmap each sample may draw for itself, by another class.
+        if type(stream) is not NativeMersenne or not like.flags.c_contiguous or like.dtype.char not in "fd":
             return super().noise(stream, like, p, scale)
-        found = _drawn(bits, like, p, scale)
-        return super().noise(stream, like, p, scale) if found is None else found
+        return stream.choices(like.shape, like.dtype, 1 - p, float(scale))
 
     def sgd_steps(self, rows: list[Any], rates: Any) -> None:
         super().sgd_steps(PACK.sgd_steps(rows, rates), rates)
@@ -309,23 +310,6 @@ class NativeBackend(NumpyBackend):
     def formula_steps(self, rows: list[Any], optimizer: Any) -> None:
         rule = optimizer.rule(rows[0].rates) if rows else -1
         super().formula_steps(rows if rule < 0 else PACK.rule_steps(rule, rows), optimizer)
-
-
-def _drawn(bits: Any, like: Array, p: float, scale: Any) -> Array | None:
-    """What `noise` draws, many at a time; the generator is left where NumPy would leave it."""
-    with bits.lock:
-        state = bits.state
-        inner = state["state"]
-        at, step = inner["state"], inner["inc"]
-        halves = (at >> 64, at & _LOW, step >> 64, step & _LOW, state["has_uint32"], state["uinteger"])
-        found = PACK.noise(like, p, scale, halves)
-        if found is None:
-            return None
-        out, high, low, state["has_uint32"], state["uinteger"] = found
-        inner["state"] = high << 64 | low
-        bits.state = state
-    drawn: Array = out
-    return drawn
 
 
 def _from_front(axis: int | None, x: Array) -> int | None:

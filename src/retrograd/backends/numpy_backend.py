@@ -11,14 +11,13 @@ from retrograd.backends.base import BACKENDS, Backend, backend_of
 from retrograd.backends.device import device
 from retrograd.backends.kernels import blocks
 from retrograd.backends.long_calls import long_calls
+from retrograd.backends.mersenne import Mersenne
 from retrograd.hints import mypyc_attr
 from retrograd.values import Array, Axis, Shape
 
 ndarray: Final[Any] = np.ndarray
 # Submodules that formulas use. NumPy loads some of them when they are asked for.
 SUBMODULES: Final = ("fft", "lib", "linalg")
-# The widths of the four numbers that are the state of a stream.
-STATE_BYTES: Final = (16, 16, 4, 4)
 
 
 class Memory:
@@ -118,26 +117,14 @@ class NumpyBackend(Backend):
         return blocks.of_elements(self, function, xs)
 
     def new_stream(self, seed: int) -> Any:
-        return np.random.Generator(np.random.PCG64(seed))
+        return Mersenne(seed)
 
     def stream_state(self, stream: Any) -> bytes:
-        state = stream.bit_generator.state
-        numbers = (state["state"]["state"], state["state"]["inc"], state["has_uint32"], state["uinteger"])
-        return b"".join(
-            [int(n).to_bytes(width, "little") for n, width in zip(numbers, STATE_BYTES, strict=True)]
-        )
+        found: bytes = stream.state()
+        return found
 
     def restore_stream(self, stream: Any, state: bytes) -> None:
-        numbers, at = [], 0
-        for width in STATE_BYTES:
-            numbers.append(int.from_bytes(state[at : at + width], "little"))
-            at += width
-        stream.bit_generator.state = {
-            "bit_generator": "PCG64",
-            "state": {"state": numbers[0], "inc": numbers[1]},
-            "has_uint32": numbers[2],
-            "uinteger": numbers[3],
-        }
+        stream.restore(state)
 
     def stretch(self, x: Array, shape: Shape) -> Array:
         """`x` broadcast to a shape it is known to fit, read-only. NumPy's `broadcast_to` takes long to set up."""

@@ -9,10 +9,12 @@ from typing import Any, Final
 from retrograd.autograd.modes import no_grad
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
+from retrograd.ops.elementwise.choose import where
 from retrograd.ops.linalg.factorizations import linalg_qr_of
 from retrograd.ops.random.generator import Generator
 from retrograd.ops.random.sampling import randperm
 from retrograd.ops.shape.diagonals import diagonal
+from retrograd.ops.tensor.create import empty_like
 
 _LINEAR = {"linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}
 
@@ -85,7 +87,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fills with normal numbers of which those outside of `a` to `b` are left out."""
+    """Fills with normal numbers of which those outside of `a` to `b` are drawn again."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
@@ -98,10 +100,40 @@ def trunc_normal_(
         return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
     with no_grad():
-        low, high = below((a - mean) / std), below((b - mean) / std)
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        tensor.erfinv_().mul_(std * math.sqrt(2.0)).add_(mean)
-        return tensor.clamp_(min=a, max=b)
+        if tensor.is_meta:
+            return tensor
+        if below((b - mean) / std) - below((a - mean) / std) > _ENOUGH:
+            return tensor.copy_(_normal_between(tensor, mean, std, a, b, generator))
+        return tensor.copy_(_uniform_accepted(tensor, mean, std, a, b, generator))
+
+
+_ENOUGH = 0.3  # the share of normal numbers between two bounds from which it pays to draw normal numbers
+
+
+def _normal_between(
+    like: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
+) -> Tensor:
+    """Normal numbers, drawn again as long as some are not between the bounds."""
+    low, high = like.new_tensor(a).item(), like.new_tensor(b).item()
+    found = empty_like(like).normal_(mean, std, generator=generator)
+    while (outside := (found < low) | (found > high)).any():
+        found = where(outside, empty_like(found).normal_(mean, std, generator=generator), found)
+    return found
+
+
+def _uniform_accepted(
+    like: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
+) -> Tensor:
+    """Uniform numbers, of which each is accepted with the chance that its density has beside the highest."""
+    peak = ((max(a, min(mean, b)) - mean) / std) ** 2
+    found, refused = None, None
+    while refused is None or refused.any():
+        drawn = empty_like(like).uniform_(a, b, generator=generator)
+        chances = -0.5 * (((drawn - mean) / std) ** 2 - peak)
+        misses = empty_like(like).uniform_(generator=generator).log_() > chances
+        found = drawn if refused is None else where(refused, drawn, found)
+        refused = misses if refused is None else refused & misses
+    return found
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:

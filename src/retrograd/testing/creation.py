@@ -12,7 +12,8 @@ from retrograd.backends.dtypes import as_dtype
 from retrograd.backends.limits import finfo, iinfo
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
-from retrograd.ops.random.sampling import rand, randint
+from retrograd.ops.random.sampling import randint
+from retrograd.ops.tensor.create import empty
 from retrograd.values import DType
 
 
@@ -59,7 +60,7 @@ def make_tensor(
     spread = noncontiguous and int(np.prod(sizes)) > 1
     made = _values((*sizes[:-1], 2 * sizes[-1]) if spread else sizes, kind, lower, upper, device)
     if spread:
-        made = made[..., ::2]
+        made = made[..., 1::2]
     elif memory_format is not None:
         made = made.clone(memory_format=memory_format)
     if exclude_zero:
@@ -110,4 +111,7 @@ def _values(sizes: tuple[int, ...], kind: Any, low: float, high: float, device: 
         from retrograd.ops.elementwise.complex_numbers import view_as_complex
 
         return view_as_complex(made)
-    return (rand(sizes, dtype=np.dtype("float64"), device=device) * (high - low) + low).to(dtype_of(kind))
+    made = empty(sizes, dtype=dtype_of(kind), device=device)
+    if high - low >= finfo(kind).max:  # a wider range than uniform_ takes
+        return made.uniform_(low / 2, high / 2).mul_(2)
+    return made.uniform_(low, high)

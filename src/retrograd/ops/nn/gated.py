@@ -6,6 +6,8 @@ import math
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
+
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, device_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.limits import finfo
@@ -244,8 +246,13 @@ def rrelu(
 
 
 def _noise(a: Array, lower: float, upper: float, generator: Any) -> Array:
-    """The slopes: 1 where x is positive, else drawn."""
-    drawn = stream_of(generator, device_of(a)).uniform(lower, upper, a.shape)
+    """The slopes: 1 where x is positive, else drawn; on the CPU only as many as are needed."""
+    stream = stream_of(generator, device_of(a))
+    if stream.bit_generator is not None and type(a) is np.ndarray:
+        slopes, places = np.ones(a.shape, a.dtype), a <= 0
+        slopes[places] = stream.uniform(lower, upper, int(np.count_nonzero(places)))
+        return slopes
+    drawn = stream.uniform(lower, upper, a.shape)
     xp = common_backend((a, drawn))
     return xp.where(a <= 0, xp.asarray(drawn), 1.0).astype(a.dtype)
 

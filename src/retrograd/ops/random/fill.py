@@ -10,7 +10,7 @@ from retrograd.backends.base import as_array, device_of
 from retrograd.backends.casts import cast
 from retrograd.backends.dtypes import C_NAMES, SCALAR_NAMES
 from retrograd.backends.limits import finfo
-from retrograd.backends.pieces import drawn
+from retrograd.backends.mersenne import in_memory_order, lies_in_rows
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import current
@@ -22,10 +22,11 @@ from retrograd.ops.inplace.write import Replaced
 from retrograd.ops.random.generator import Generator, stream_of
 from retrograd.ops.random.sampling import (
     NormalBoth,
+    any_integer_array,
     bernoulli_array,
     check_std,
-    fraction_bits,
     integer_array,
+    largest_exact,
     normal_array,
     scale_noise,
     uniform_array,
@@ -85,10 +86,8 @@ def uniform_(self: Tensor, low: float = 0, to: float = 1, *, generator: Generato
     check_writable(self)
     dtype = self.array.dtype
     _check_range(low, to, dtype)
-    unit = uniform_array(_stream(self, generator), self.array.shape, dtype)
-    offset = complex(low, low) if dtype.kind == "c" else low
-    usual = type(low) is int and type(to) is int and low == 0 and to == 1
-    values = unit if usual else cast(as_array(unit * (to - low) + offset), dtype, copy=False)
+    rng = _stream(self, generator)
+    values = in_memory_order(lambda shape: uniform_array(rng, shape, dtype, low, to), self.array)
     return write_back(self, apply1(Uniform(beside(values, self.array)), self))
 
 
@@ -116,7 +115,8 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
     """Fills with normal numbers."""
     check_writable(self)
     check_std(std)
-    noise = normal_array(_stream(self, generator), self.array.shape, self.array.dtype)
+    rng, rows = _stream(self, generator), lies_in_rows(self.array)
+    noise = in_memory_order(lambda shape: normal_array(rng, shape, self.array.dtype, rows), self.array)
     values = scale_noise(noise, mean, std)
     return write_back(self, apply1(Normal(beside(values, self.array)), self))
 
@@ -126,7 +126,13 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     """Fills with 1 with probability `p` (a number or a tensor), else 0."""
     check_writable(self)
     chances = p.array if isinstance(p, Tensor) else number_from("bernoulli_", "p", 1, p)
-    drawn = bernoulli_array(_stream(self, generator, chances), chances, self.array.shape, self.array.dtype)
+    rng = _stream(self, generator, chances)
+    if isinstance(p, Tensor):
+        drawn = bernoulli_array(rng, chances, self.array.shape, self.array.dtype)
+    else:
+        drawn = in_memory_order(
+            lambda shape: bernoulli_array(rng, chances, shape, self.array.dtype), self.array
+        )
     values = beside(drawn, self.array)
     if isinstance(p, Tensor) and p.requires_grad:
         return write_back(self, apply2(BernoulliOf(values), self, p))
@@ -146,16 +152,13 @@ def random_(
     op = Random if to is not ... else RandomAny if low is None else RandomBelow
     if to is ...:
         low, to = 0, low
-    end = _largest_exact(dtype) + 1 if to is None else to
-    values = integer_array(_stream(self, generator), 0 if low is None else low, end, self.array.shape, dtype)
+    rng = _stream(self, generator)
+    if op is RandomAny:
+        values = in_memory_order(lambda shape: any_integer_array(rng, shape, dtype), self.array)
+    else:
+        least, end = 0 if low is None else low, largest_exact(dtype) + 1 if to is None else to
+        values = in_memory_order(lambda shape: integer_array(rng, least, end, shape, dtype), self.array)
     return write_back(self, apply1(op(beside(values, self.array)), self))
-
-
-def _largest_exact(dtype: DType) -> int:
-    """The largest integer up to which a dtype holds every one."""
-    if dtype.kind in "iu":
-        return int(np.iinfo(dtype).max)
-    return 1 if dtype.kind == "b" else 1 << fraction_bits(dtype)
 
 
 @public("Tensor.exponential_")
@@ -170,9 +173,9 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None 
         )
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    width = np.dtype("float32") if dtype.itemsize == 2 else dtype
     rng = _stream(self, generator)
-    values = cast(as_array(drawn(rng, rng.standard_exponential, self.array.shape, width) / lambd), dtype)
+    drawn = in_memory_order(lambda shape: rng.standard_exponential(shape, np.float64), self.array)
+    values = cast(as_array(drawn / lambd), dtype)
     return write_back(self, apply1(Exponential(beside(values, self.array)), self))
 
 

@@ -21,7 +21,8 @@ from retrograd.backends.casts import cast
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import SCALAR_NAMES, bfloat16, get_default_dtype, real_of
 from retrograd.backends.memory_format import memory_format as MemoryFormat
-from retrograd.backends.pieces import PIECE, drawn, drawn_integers, look
+from retrograd.backends.mersenne import Mersenne, in_memory_order, lies_in_rows, normal_draw
+from retrograd.backends.pieces import PIECE, look
 from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary
@@ -49,38 +50,44 @@ from retrograd.values import Array, DType, Shape
 # -- arrays of drawn numbers ---------------------------------------------------------------------------------------
 
 
-def _drawn(rng: np.random.Generator, draw: Any, shape: Shape, dtype: DType) -> Any:
-    """What a method of `rng` draws: many numbers in pieces, between which Ctrl-C is answered."""
-    count = 1
-    for n in shape:
-        count *= n
-    return draw(shape, dtype) if count <= PIECE else drawn(rng, draw, shape, dtype)
-
-
-def uniform_array(rng: np.random.Generator, shape: Shape, dtype: DType) -> Array:
-    """Uniform on [0, 1), drawn in the dtype itself so that 1 cannot come out by rounding."""
+def uniform_array(rng: Any, shape: Shape, dtype: DType, low: float = 0, high: float = 1) -> Array:
+    """Uniform on [low, high); in half precision, what rounds to `high` is `low`."""
     if dtype.kind == "c":
-        return rng.random((*shape, 2), real_of(dtype)).view(dtype).reshape(shape)
+        parts = uniform_array(rng, (*shape, 2), real_of(dtype), low, high)
+        return parts.view(dtype).reshape(shape)
     if dtype.kind != "f":
         raise NotImplementedError(f"\"check_uniform_bounds\" not implemented for '{SCALAR_NAMES[dtype]}'")
     with SHORTAGE_TOLD:
-        if dtype.itemsize == 2:
-            steps = 256 if dtype is bfloat16 else 2048
-            return cast(as_array(rng.integers(0, steps, shape) / steps), dtype)
-        return as_array(_drawn(rng, rng.random, shape, dtype))
+        whole = low == 0 and high == 1
+        if isinstance(rng, Mersenne) and not whole and dtype.itemsize > 2:
+            least, most = dtype.type(low), dtype.type(high)
+            return rng.stretched(shape, dtype, float(least), float(most - least))
+        unit = as_array(rng.random(shape, np.float64 if dtype.itemsize == 8 else np.float32))
+        if dtype.itemsize > 2:
+            return unit if whole else cast(as_array(unit * (high - low) + low), dtype, copy=False)
+        least, most = as_held(low, dtype), as_held(high, dtype)
+        values = unit * as_held(most - least, dtype) + least
+        rounded = cast(as_array(values), dtype)
+        return common_backend((rounded,)).where(rounded == most, cast(as_array(least), dtype), rounded)
 
 
-def normal_array(rng: np.random.Generator, shape: Shape, dtype: DType) -> Array:
+def as_held(number: Any, dtype: DType) -> np.float32:
+    """What half precision makes of a number."""
+    return np.float32(cast(as_array(np.float32(number)), dtype))
+
+
+def normal_array(rng: Any, shape: Shape, dtype: DType, lies_in_rows: bool = True) -> Array:
     """Normal with mean 0 and variance 1; a complex number shares the variance between its parts."""
+    draw = normal_draw(rng, dtype.itemsize == 2, lies_in_rows)
     if dtype.kind == "c":
-        parts = rng.standard_normal((*shape, 2), real_of(dtype)) * real_of(dtype).type(math.sqrt(0.5))
+        parts = draw((*shape, 2), real_of(dtype)) * real_of(dtype).type(math.sqrt(0.5))
         return parts.view(dtype).reshape(shape)
     if dtype.kind != "f":
         raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{SCALAR_NAMES[dtype]}'")
     with SHORTAGE_TOLD:
         if dtype.itemsize == 2:
-            return cast(as_array(rng.standard_normal(shape, np.float32)), dtype)
-        return as_array(_drawn(rng, rng.standard_normal, shape, dtype))
+            return cast(as_array(draw(shape, np.float32)), dtype)
+        return as_array(draw(shape, dtype))
 
 
 def fraction_bits(dtype: DType) -> int:
@@ -91,7 +98,7 @@ def fraction_bits(dtype: DType) -> int:
 _C_NAMES = {"u1": "unsigned char", "i1": "signed char", "i2": "short", "i4": "int", "i8": "long"}
 
 
-def integer_array(rng: np.random.Generator, low: int, high: int, shape: Shape, dtype: DType) -> Array:
+def integer_array(rng: Any, low: int, high: int, shape: Shape, dtype: DType) -> Array:
     """Integers from `low` up to, but not including, `high`."""
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
@@ -112,10 +119,26 @@ def integer_array(rng: np.random.Generator, low: int, high: int, shape: Shape, d
             )
     with SHORTAGE_TOLD:
         wide = np.dtype(np.uint64 if dtype == "uint64" else np.int64)
-        return cast(as_array(drawn_integers(rng, low, high - 1, shape, wide)), dtype, copy=False)
+        return cast(as_array(rng.integers(low, high - 1, shape, wide, endpoint=True)), dtype, copy=False)
 
 
-def bernoulli_array(rng: np.random.Generator, p: Any, shape: Shape, dtype: DType) -> Array:
+def largest_exact(dtype: DType) -> int:
+    """The largest integer up to which a dtype holds every one."""
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).max)
+    return 1 if dtype.kind == "b" else 1 << fraction_bits(dtype)
+
+
+def any_integer_array(rng: Any, shape: Shape, dtype: DType) -> Array:
+    """Integers of all those that a dtype holds exactly, but for negative ones."""
+    most = largest_exact(dtype)
+    if most >= 1 << 32 or dtype.kind == "c":
+        return integer_array(rng, 0, most + 1, shape, dtype)
+    with SHORTAGE_TOLD:
+        return cast(as_array(rng.integers(0, 1 << 32, shape, np.uint32) % (most + 1)), dtype)
+
+
+def bernoulli_array(rng: Any, p: Any, shape: Shape, dtype: DType) -> Array:
     """1 with probability `p`, a number or an array, else 0."""
     if is_array(p):
         if not ((p >= 0) & (p <= 1)).all():
@@ -124,7 +147,10 @@ def bernoulli_array(rng: np.random.Generator, p: Any, shape: Shape, dtype: DType
             )
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return cast(as_array(beside(_drawn(rng, rng.random, shape, np.dtype(np.float64)), p) < p), dtype)
+    if isinstance(rng, Mersenne) and not is_array(p) and dtype.char in "fd":
+        return rng.choices(shape, dtype, float(p), 1.0)
+    single = is_array(p) and p.dtype != np.float64
+    return cast(as_array(beside(rng.random(shape, np.float32 if single else np.float64), p) < p), dtype)
 
 
 def check_std(std: Any) -> None:
@@ -231,7 +257,8 @@ def rand_like(
 ) -> Tensor:  # fmt: skip
     """Numbers uniform on [0, 1), in the shape and dtype of `input`."""
     array = like("rand_like", input, dtype, device, layout, pin_memory, memory_format)
-    drawn = uniform_array(stream_of(generator, device_of(array)), array.shape, array.dtype)
+    rng = stream_of(generator, device_of(array))
+    drawn = in_memory_order(lambda shape: uniform_array(rng, shape, array.dtype), array)
     return leaf_like(input, _laid_as(array, drawn), requires_grad)
 
 
@@ -243,7 +270,8 @@ def randn_like(
 ) -> Tensor:  # fmt: skip
     """Normal numbers with mean 0 and variance 1, in the shape and dtype of `input`."""
     array = like("randn_like", input, dtype, device, layout, pin_memory, memory_format)
-    drawn = normal_array(stream_of(generator, device_of(array)), array.shape, array.dtype)
+    rng, rows = stream_of(generator, device_of(array)), lies_in_rows(array)
+    drawn = in_memory_order(lambda shape: normal_array(rng, shape, array.dtype, rows), array)
     return leaf_like(input, _laid_as(array, drawn), requires_grad)
 
 
@@ -257,7 +285,8 @@ def randint_like(
     """Integers from low (0) up to, but not including, high, in the shape and dtype of `input`."""
     first, last = _bounds("randint_like", args, low, high)
     array = like("randint_like", input, dtype, device, layout, pin_memory, memory_format)
-    drawn = integer_array(stream_of(generator, device_of(array)), first, last, array.shape, array.dtype)
+    rng = stream_of(generator, device_of(array))
+    drawn = in_memory_order(lambda shape: integer_array(rng, first, last, shape, array.dtype), array)
     return leaf_like(input, _laid_as(array, drawn), requires_grad)
 
 
@@ -451,14 +480,16 @@ def multinomial(
     xp = backend_of(p)
     rows = xp.atleast_2d(p).astype(np.float64)
     rng = stream_of(generator, device_of(p), p)
-    if replacement:
+    if replacement and count > 1:
         steps = rows.cumsum(axis=1)
         with SHORTAGE_TOLD:
-            draws = beside(drawn(rng, rng.random, (len(rows), count), rows.dtype), p) * steps[:, -1:]
+            draws = beside(rng.random((len(rows), count), rows.dtype), p) * steps[:, -1:]
         found = _intervals(xp, steps, draws)
     else:
         # Exponential waiting times: the first `count` to arrive are a sample without replacement.
-        waits = beside(rng.standard_exponential(rows.shape), p)
+        waits = beside(
+            rng.standard_exponential(rows.shape, np.float64 if p.dtype == np.float64 else np.float32), p
+        )
         arrivals = xp.where(rows > 0, waits / xp.where(rows > 0, rows, 1), np.inf)
         found = xp.argsort(arrivals, axis=1, kind="stable")[:, :count]
     result = found.reshape((*p.shape[:-1], count)).astype(np.int64)

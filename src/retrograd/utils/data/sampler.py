@@ -18,7 +18,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 def drawn_seed(generator: Generator | None) -> int:
     """A seed, drawn from a generator or from the default one."""
-    return int((default_generator if generator is None else generator).raw.integers(2**62))
+    return int((default_generator if generator is None else generator).raw.integers(0, 2**63))
 
 
 class Sampler(Generic[T_co]):

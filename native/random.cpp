@@ -1,0 +1,256 @@
+// Random numbers of the CPU, from the words of a generator of NumPy's: Note [Random numbers of the CPU] in
+// backends/mersenne.py, which has the same in Python. Whoever calls holds the generator's lock.
+#include <numpy/random/bitgen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "network.h"
+
+using Index = std::ptrdiff_t;
+
+#define RG_KERNELS "random.inc"
+#include "versions.h"
+
+namespace rg {
+
+namespace {
+
+constexpr npy_intp MANY = 512;  // words that are drawn before they are used
+constexpr npy_intp BLOCK = 16;  // normal numbers that are made together
+constexpr double PI2 = 6.283185307179586;
+
+class Words {
+ public:
+  explicit Words(PyObject* capsule)
+      : generator_(static_cast<bitgen_t*>(PyCapsule_GetPointer(capsule, "BitGenerator"))) {}
+  explicit operator bool() const { return generator_ != nullptr; }  // else an exception is set
+  std::uint32_t next() { return generator_->next_uint32(generator_->state); }
+  std::uint64_t wide() {
+    const std::uint64_t high = next();
+    return high << 32 | next();
+  }
+  double unit() { return static_cast<double>(static_cast<std::int64_t>(wide() & 0x1fffffffffffffu)) * 0x1p-53; }
+
+  // Calls make(words, out, n) for parts of n numbers, each of which takes `each` words.
+  template <class T, class Make>
+  void fill(T* out, npy_intp count, int each, const Make& make) {
+    std::uint32_t words[MANY];
+    const npy_intp most = MANY / each;
+    for (npy_intp n; count > 0; count -= n, out += n) {
+      n = std::min(count, most);
+      for (npy_intp i = 0; i < n * each; i++) words[i] = next();
+      make(words, out, n);
+    }
+  }
+
+ private:
+  bitgen_t* generator_;
+};
+
+template <class T>
+void units(Words& words, T* out, npy_intp n) {
+  static const auto make = Versions<void (*)(const std::uint32_t*, T*, Index)>{RG_VERSIONS(random_units<T>)}.pick();
+  words.fill(out, n, sizeof(T) / 4, make);
+}
+
+template <class T>
+void uniform(Words& words, T* out, npy_intp n, double low, double width) {
+  static const auto make =
+      Versions<void (*)(const std::uint32_t*, T*, Index, double, double)>{RG_VERSIONS(random_uniform<T>)}.pick();
+  words.fill(out, n, sizeof(T) / 4,
+             [=](const std::uint32_t* from, T* to, Index count) { make(from, to, count, low, width); });
+}
+
+template <class T>
+void exponentials(Words& words, T* out, npy_intp n) {
+  static const auto make =
+      Versions<void (*)(const std::uint32_t*, T*, Index)>{RG_VERSIONS(random_exponentials<T>)}.pick();
+  words.fill(out, n, 2, make);
+}
+
+template <class T>
+void choices(Words& words, T* out, npy_intp n, double chance, T scale) {
+  static const auto make =
+      Versions<void (*)(const std::uint32_t*, T*, Index, double, T)>{RG_VERSIONS(random_choices<T>)}.pick();
+  words.fill(out, n, 2, [=](const std::uint32_t* from, T* to, Index count) { make(from, to, count, chance, scale); });
+}
+
+// At least 16 numbers. With `in_vain`, the uniform numbers that the last block replaces are drawn too.
+template <class T>
+void normals(Words& words, T* out, npy_intp n, bool in_vain) {
+  static const auto make = Versions<void (*)(T*, Index)>{RG_VERSIONS(random_normals<T>)}.pick();
+  const npy_intp whole = n - n % BLOCK;
+  for (npy_intp begin = 0; begin < whole; begin += MANY) {
+    const npy_intp count = std::min(MANY, whole - begin);
+    units(words, out + begin, count);
+    make(out + begin, count / BLOCK);
+  }
+  if (whole == n) return;
+  if (in_vain)
+    for (npy_intp i = 0; i < (n - whole) * static_cast<npy_intp>(sizeof(T) / 4); i++) words.next();
+  units(words, out + n - BLOCK, BLOCK);
+  make(out + n - BLOCK, 1);
+}
+
+// Integers from `least` on; `count` of them, or all of 64 bits for 0.
+void integers(Words& words, std::uint64_t* out, npy_intp n, std::uint64_t count, std::uint64_t least, bool wide) {
+  for (npy_intp i = 0; i < n; i++) {
+    const std::uint64_t word = wide ? words.wide() : words.next();
+    out[i] = (count == 0 ? word : word % count) + least;
+  }
+}
+
+// The numbers below n: each place is exchanged with one of those from it on.
+void permute(Words& words, npy_int64* out, npy_intp n) {
+  for (npy_intp i = 0; i < n; i++) out[i] = i;
+  for (npy_intp i = 0; i + 1 < n; i++) std::swap(out[i], out[i + words.next() % static_cast<std::uint64_t>(n - i)]);
+}
+
+// A new array of a shape given as a tuple, or null with an exception set.
+PyObject* made(PyObject* shape, int type) {
+  npy_intp lengths[NPY_MAXDIMS];
+  const Py_ssize_t nd = PyTuple_Check(shape) ? PyTuple_GET_SIZE(shape) : NPY_MAXDIMS + 1;
+  if (nd > NPY_MAXDIMS || !read_lengths(shape, nd, lengths)) {
+    PyErr_SetString(PyExc_TypeError, "a shape is a tuple of lengths");
+    return nullptr;
+  }
+  return new_array(static_cast<int>(nd), lengths, type);
+}
+
+// What is drawn, and the dtype it is drawn in.
+enum Kind { UNIT, NORMAL, NORMAL_OF_HALVES, EXPONENTIAL };
+
+template <class T>
+void draw(Words& words, long what, T* out, npy_intp n) {
+  if (what == UNIT)
+    units(words, out, n);
+  else if (what == EXPONENTIAL)
+    exponentials(words, out, n);
+  else if (n >= BLOCK)
+    normals(words, out, n, what == NORMAL);
+}
+
+// (generator, kind, shape, whether in double precision)
+PyObject* py_draw(PyObject*, Args args, Py_ssize_t count) {
+  long what;
+  if (count != 4 || !read_whole(args[1], &what)) return PyErr_Occurred() ? nullptr : not_served();
+  const int twofold = PyObject_IsTrue(args[3]);
+  Words words(args[0]);
+  if (twofold < 0 || !words) return nullptr;
+  Ref out(made(args[2], twofold ? NPY_DOUBLE : NPY_FLOAT));
+  if (!out) return nullptr;
+  const npy_intp n = size_of(out.get());
+  if (what < UNIT || what > EXPONENTIAL || ((what == NORMAL || what == NORMAL_OF_HALVES) && n < BLOCK))
+    return not_served();
+  if (twofold)
+    draw(words, what, data<double>(out.get()), n);
+  else
+    draw(words, what, data<float>(out.get()), n);
+  return out.release();
+}
+
+// Fills an array with draws that depend on two numbers; of (generator, shape, whether in double precision, a, b).
+template <class Draw>
+PyObject* draw_by_two(Args args, Py_ssize_t count, const Draw& draw) {
+  double a, b;
+  if (count != 5 || !read_real(args[3], &a) || !read_real(args[4], &b))
+    return PyErr_Occurred() ? nullptr : not_served();
+  const int twofold = PyObject_IsTrue(args[2]);
+  Words words(args[0]);
+  if (twofold < 0 || !words) return nullptr;
+  Ref out(made(args[1], twofold ? NPY_DOUBLE : NPY_FLOAT));
+  if (!out) return nullptr;
+  if (twofold)
+    draw(words, data<double>(out.get()), size_of(out.get()), a, b);
+  else
+    draw(words, data<float>(out.get()), size_of(out.get()), a, b);
+  return out.release();
+}
+
+// `scale` with probability `chance`, else 0
+PyObject* py_draw_choices(PyObject*, Args args, Py_ssize_t count) {
+  return draw_by_two(args, count, [](Words& words, auto* out, npy_intp n, double chance, double scale) {
+    choices(words, out, n, chance, static_cast<std::remove_pointer_t<decltype(out)>>(scale));
+  });
+}
+
+// from `low` on, `width` wide
+PyObject* py_draw_uniform(PyObject*, Args args, Py_ssize_t count) {
+  return draw_by_two(args, count, [](Words& words, auto* out, npy_intp n, double low, double width) {
+    uniform(words, out, n, low, width);
+  });
+}
+
+// (generator, shape, count, least, whether of wide words): integers of 64 bits
+PyObject* py_draw_integers(PyObject*, Args args, Py_ssize_t count) {
+  if (count != 5) return not_served();
+  const unsigned long long many = PyLong_AsUnsignedLongLong(args[2]);
+  if (PyErr_Occurred()) return nullptr;
+  const unsigned long long least = PyLong_AsUnsignedLongLong(args[3]);
+  if (PyErr_Occurred()) return nullptr;
+  const int wide = PyObject_IsTrue(args[4]);
+  Words words(args[0]);
+  if (wide < 0 || !words) return nullptr;
+  Ref out(made(args[1], NPY_INT64));
+  if (!out) return nullptr;
+  integers(words, data<std::uint64_t>(out.get()), size_of(out.get()), many, least, wide != 0);
+  return out.release();
+}
+
+// (generator, shape, whether in double precision, spare): normal numbers one after the other, and the next spare one
+PyObject* py_draw_in_turn(PyObject*, Args args, Py_ssize_t count) {
+  double spare = 0;
+  if (count != 4 || (args[3] != Py_None && !read_real(args[3], &spare))) return PyErr_Occurred() ? nullptr : not_served();
+  bool has = args[3] != Py_None;
+  const int twofold = PyObject_IsTrue(args[2]);
+  Words words(args[0]);
+  if (twofold < 0 || !words) return nullptr;
+  Ref out(made(args[1], twofold ? NPY_DOUBLE : NPY_FLOAT));
+  if (!out) return nullptr;
+  const npy_intp n = size_of(out.get());
+  for (npy_intp i = 0; i < n; i++) {
+    double value = spare;
+    if (!has) {
+      const double turn = words.unit(), radius = std::sqrt(-2 * std::log1p(-words.unit()));
+      const double angle = PI2 * turn;
+      value = radius * std::cos(angle);
+      spare = radius * std::sin(angle);
+    }
+    has = !has;
+    if (twofold)
+      data<double>(out.get())[i] = value;
+    else
+      data<float>(out.get())[i] = static_cast<float>(value);
+  }
+  return has ? Py_BuildValue("(Nd)", out.release(), spare) : Py_BuildValue("(NO)", out.release(), Py_None);
+}
+
+// (generator, count)
+PyObject* py_draw_permutation(PyObject*, Args args, Py_ssize_t count) {
+  if (count != 2) return not_served();
+  Words words(args[0]);
+  if (!words) return nullptr;
+  Ref shape(PyTuple_Pack(1, args[1]));
+  if (!shape) return nullptr;
+  Ref out(made(shape.get(), NPY_INT64));
+  if (!out) return nullptr;
+  permute(words, data<npy_int64>(out.get()), size_of(out.get()));
+  return out.release();
+}
+
+}  // namespace
+
+PyMethodDef random_methods[] = {
+    method<py_draw>("draw", "draw(generator, kind, shape, double): uniform, normal or exponential numbers."),
+    method<py_draw_choices>("draw_choices", "draw_choices(generator, shape, double, chance, scale): scale, else 0."),
+    method<py_draw_uniform>("draw_uniform", "draw_uniform(generator, shape, double, low, width): from low on."),
+    method<py_draw_integers>("draw_integers", "draw_integers(generator, shape, count, least, wide): integers."),
+    method<py_draw_in_turn>("draw_in_turn", "draw_in_turn(generator, shape, double, spare): normal numbers."),
+    method<py_draw_permutation>("draw_permutation", "draw_permutation(generator, count): numbers in random order."),
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace rg
