@@ -41,7 +41,7 @@ def edges(u: nn.Module, count: int) -> rg.Tensor:
 def main(quick: bool) -> int:
     """Train, and compare with the exact solution."""
     rg.manual_seed(0)
-    steps = 200 if quick else 3000
+    steps = 400 if quick else 3000
     u = nn.Sequential(nn.Linear(2, 32), nn.Tanh(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 1))
     optimizer = rg.optim.Adam(u.parameters(), lr=5e-3)
     schedule = rg.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)

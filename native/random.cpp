@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <type_traits>
 #include <utility>
 
 #include "network.h"
+#include "rejection.h"
 
 using Index = std::ptrdiff_t;
 
@@ -110,6 +112,30 @@ void permute(Words& words, npy_int64* out, npy_intp n) {
   for (npy_intp i = 0; i + 1 < n; i++) std::swap(out[i], out[i + words.next() % static_cast<std::uint64_t>(n - i)]);
 }
 
+// Normal numbers one after the other: the second of a pair waits for the next call.
+class InTurn {
+ public:
+  InTurn(Words& words, PyObject* spare) : words_(words), has_(spare != Py_None) {
+    if (has_) read_real(spare, &spare_);
+  }
+  double operator()() {
+    has_ = !has_;
+    if (!has_) return spare_;
+    const double turn = words_.unit(), radius = std::sqrt(-2 * std::log1p(-words_.unit())), angle = PI2 * turn;
+    spare_ = radius * std::sin(angle);
+    return radius * std::cos(angle);
+  }
+  // A pair of what was drawn and the number that waits, or None.
+  PyObject* pair(Ref& drawn) const {
+    return has_ ? Py_BuildValue("(Nd)", drawn.release(), spare_) : Py_BuildValue("(NO)", drawn.release(), Py_None);
+  }
+
+ private:
+  Words& words_;
+  bool has_;
+  double spare_ = 0;
+};
+
 // A new array of a shape given as a tuple, or null with an exception set.
 PyObject* made(PyObject* shape, int type) {
   npy_intp lengths[NPY_MAXDIMS];
@@ -203,30 +229,65 @@ PyObject* py_draw_integers(PyObject*, Args args, Py_ssize_t count) {
 
 // (generator, shape, whether in double precision, spare): normal numbers one after the other, and the next spare one
 PyObject* py_draw_in_turn(PyObject*, Args args, Py_ssize_t count) {
-  double spare = 0;
-  if (count != 4 || (args[3] != Py_None && !read_real(args[3], &spare))) return PyErr_Occurred() ? nullptr : not_served();
-  bool has = args[3] != Py_None;
+  if (count != 4) return not_served();
   const int twofold = PyObject_IsTrue(args[2]);
   Words words(args[0]);
   if (twofold < 0 || !words) return nullptr;
+  InTurn normal(words, args[3]);
+  if (PyErr_Occurred()) return nullptr;
   Ref out(made(args[1], twofold ? NPY_DOUBLE : NPY_FLOAT));
   if (!out) return nullptr;
   const npy_intp n = size_of(out.get());
-  for (npy_intp i = 0; i < n; i++) {
-    double value = spare;
-    if (!has) {
-      const double turn = words.unit(), radius = std::sqrt(-2 * std::log1p(-words.unit()));
-      const double angle = PI2 * turn;
-      value = radius * std::cos(angle);
-      spare = radius * std::sin(angle);
-    }
-    has = !has;
-    if (twofold)
-      data<double>(out.get())[i] = value;
-    else
-      data<float>(out.get())[i] = static_cast<float>(value);
-  }
-  return has ? Py_BuildValue("(Nd)", out.release(), spare) : Py_BuildValue("(NO)", out.release(), Py_None);
+  if (twofold)
+    std::generate_n(data<double>(out.get()), n, std::ref(normal));
+  else
+    std::generate_n(data<float>(out.get()), n, [&] { return static_cast<float>(normal()); });
+  return normal.pair(out);
+}
+
+// An array of parameters in double precision that lies in rows.
+bool is_line(PyObject* object) { return is_of(object, NPY_DOUBLE) && PyArray_IS_C_CONTIGUOUS(as_array(object)); }
+
+// (generator, shapes, spare): numbers of gamma distributions, and the next spare normal number
+PyObject* py_draw_gamma(PyObject*, Args args, Py_ssize_t count) {
+  if (count != 3 || !is_line(args[1])) return not_served();
+  Words words(args[0]);
+  if (!words) return nullptr;
+  InTurn normal(words, args[2]);
+  if (PyErr_Occurred()) return nullptr;
+  Ref out(new_like(args[1]));
+  if (!out) return nullptr;
+  const double* shapes = data<double>(args[1]);
+  std::transform(shapes, shapes + size_of(args[1]), data<double>(out.get()), [&](double shape) {
+    return gamma_number([&] { return words.unit(); }, std::ref(normal), shape);
+  });
+  return normal.pair(out);
+}
+
+// (generator, rates): numbers of events
+PyObject* py_draw_poisson(PyObject*, Args args, Py_ssize_t count) {
+  if (count != 2 || !is_line(args[1])) return not_served();
+  Words words(args[0]);
+  if (!words) return nullptr;
+  Ref out(new_like(args[1]));
+  if (!out) return nullptr;
+  const double* rates = data<double>(args[1]);
+  std::transform(rates, rates + size_of(args[1]), data<double>(out.get()),
+                 [&](double rate) { return poisson_number([&] { return words.unit(); }, rate); });
+  return out.release();
+}
+
+// (generator, trials, chances), two arrays of one shape: how many succeed
+PyObject* py_draw_binomial(PyObject*, Args args, Py_ssize_t count) {
+  if (count != 3 || !is_line(args[1]) || !is_line(args[2]) || size_of(args[1]) != size_of(args[2])) return not_served();
+  Words words(args[0]);
+  if (!words) return nullptr;
+  Ref out(new_like(args[1]));
+  if (!out) return nullptr;
+  const double* trials = data<double>(args[1]);
+  std::transform(trials, trials + size_of(args[1]), data<double>(args[2]), data<double>(out.get()),
+                 [&](double n, double chance) { return binomial_number([&] { return words.unit(); }, n, chance); });
+  return out.release();
 }
 
 // (generator, count)
@@ -250,6 +311,9 @@ PyMethodDef random_methods[] = {
     method<py_draw_uniform>("draw_uniform", "draw_uniform(generator, shape, double, low, width): from low on."),
     method<py_draw_integers>("draw_integers", "draw_integers(generator, shape, count, least, wide): integers."),
     method<py_draw_in_turn>("draw_in_turn", "draw_in_turn(generator, shape, double, spare): normal numbers."),
+    method<py_draw_gamma>("draw_gamma", "draw_gamma(generator, shapes, spare): numbers of gamma distributions."),
+    method<py_draw_poisson>("draw_poisson", "draw_poisson(generator, rates): numbers of events."),
+    method<py_draw_binomial>("draw_binomial", "draw_binomial(generator, trials, chances): how many succeed."),
     method<py_draw_permutation>("draw_permutation", "draw_permutation(generator, count): numbers in random order."),
     {nullptr, nullptr, 0, nullptr}};
 

@@ -60,7 +60,7 @@ class SobolEngine:
             dimension,
             scramble=scramble,
             bits=self.MAXBIT,
-            seed=int(source.raw.integers(2**31)) if scramble else 0,
+            seed=int(source.raw.integers(0, 2**31)) if scramble else 0,
         )
 
     def draw(self, n: int = 1, out: Tensor | None = None, dtype: Any = None) -> Tensor:

@@ -1,7 +1,4 @@
-"""The random numbers of the CPU: a Mersenne Twister, used as PyTorch uses it. The same seed gives the same numbers.
-
-Poisson, binomial and gamma numbers are NumPy's, drawn from the same twister.
-"""
+"""The random numbers of the CPU: a Mersenne Twister, used as PyTorch uses it. The same seed gives the same numbers."""
 
 # Note [Random numbers of the CPU]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -12,7 +9,9 @@ Poisson, binomial and gamma numbers are NumPy's, drawn from the same twister.
 #   of a pair waits for the next call (`spare`). 16 and more are made in blocks of 16 uniform numbers, radii from the
 #   first eight and angles from the others; if their count is no multiple of 16, the last 16 are drawn again;
 # - an integer below n: the word modulo n, a long word from n = 2**28 on;
-# - exponential, Cauchy and geometric numbers: from uniform ones in double precision.
+# - exponential, Cauchy and geometric numbers: from uniform ones in double precision;
+# - gamma, Poisson and binomial numbers: one after the other, from uniform and normal ones in double precision
+#   (rejection.py).
 #
 # What is drawn to be written into an array is drawn in the order of its memory (`in_memory_order`); normal numbers for
 # one that does not lie in rows are made one after the other, however many they are.
@@ -27,6 +26,7 @@ from typing import Any, Final
 import numpy as np
 
 from retrograd.backends.pieces import PIECE, look
+from retrograd.backends.rejection import binomial_number, gamma_number, poisson_number
 from retrograd.values import Array, Shape
 
 WORDS: Final = 624  # that are the state of the twister
@@ -45,9 +45,12 @@ float64: Final = np.dtype(np.float64)
 class Mersenne:
     """What draws on the CPU, with the methods of `numpy.random.Generator` that functions call."""
 
+    piece = 1 << 14  # how many numbers by parameters are drawn before Ctrl-C is answered
+
     def __init__(self, seed: int) -> None:
         self.bit_generator: Any = np.random.MT19937(0)
-        self.bit_generator.state = np.random.RandomState(seed & SEED_MASK).get_state(legacy=False)
+        begun: Any = np.random.RandomState(seed & SEED_MASK).get_state(legacy=False)
+        self.bit_generator.state = begun
         self.numpy = np.random.Generator(self.bit_generator)
         self.spare: float | None = None
 
@@ -169,9 +172,10 @@ class Mersenne:
         return found.reshape(shape)
 
     def _in_turn(self, n: int) -> Array:
-        first: list[float] = []
-        if self.spare is not None and n:
-            first, self.spare = [self.spare], None
+        spare = self.spare if n else None
+        first = [] if spare is None else [spare]
+        if first:
+            self.spare = None
         unit = self._unit((n - len(first) + 1) // 2 * 2, float64).reshape(-1, 2)
         radius, angle = np.sqrt(-2 * np.log1p(-unit[:, 1])), PI2 * unit[:, 0]
         drawn = np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1).reshape(-1)
@@ -184,14 +188,35 @@ class Mersenne:
 
     # -- by parameters ---------------------------------------------------------------------------------------------
 
-    def poisson(self, lam: Any) -> Array:
-        return self.numpy.poisson(lam)
+    def unit(self) -> float:
+        """A uniform number on [0, 1)."""
+        return float(self._unit(1, float64)[0])
 
-    def binomial(self, n: Any, p: Any) -> Array:
-        return self.numpy.binomial(n, p)
+    def normal(self) -> float:
+        """A normal number."""
+        return float(self._in_turn(1)[0])
 
-    def standard_gamma(self, shape: Any) -> Array:
-        return self.numpy.standard_gamma(shape)
+    def poisson(self, lam: Array) -> Array:
+        """For each rate a number of events."""
+        return in_pieces(self._poisson, self.piece, lam)
+
+    def binomial(self, n: Array, p: Array) -> Array:
+        """For each number of trials, and each chance, how many succeed; both arrays are of one shape."""
+        return in_pieces(self._binomial, self.piece, n, p)
+
+    def standard_gamma(self, shape: Array) -> Array:
+        """For each shape a number of the gamma distribution with scale 1."""
+        return in_pieces(self._gamma, self.piece, shape)
+
+    def _poisson(self, rates: Array) -> Any:
+        return [poisson_number(self.unit, rate) for rate in rates.tolist()]
+
+    def _binomial(self, trials: Array, chances: Array) -> Any:
+        pairs = zip(trials.tolist(), chances.tolist(), strict=True)
+        return [binomial_number(self.unit, n, chance) for n, chance in pairs]
+
+    def _gamma(self, shapes: Array) -> Any:
+        return [gamma_number(self.unit, self.normal, shape) for shape in shapes.tolist()]
 
     # -- state -----------------------------------------------------------------------------------------------------
 
@@ -218,8 +243,8 @@ def lies_in_rows(array: Array) -> bool:
 
 
 def in_memory_order(draw: Callable[[Shape], Any], array: Array) -> Any:
-    """What is drawn for each place of an array, in the order of its memory."""
-    if lies_in_rows(array):
+    """What is drawn for each place of an array, in the order of its memory; in rows if places share memory."""
+    if lies_in_rows(array) or 0 in array.strides:
         return draw(array.shape)
     order = sorted(range(array.ndim), key=lambda dim: -abs(array.strides[dim]))
     drawn = draw(tuple([array.shape[dim] for dim in order]))
@@ -260,3 +285,15 @@ def pieces(line: Array) -> Iterator[Array]:
         if begin:
             look()
         yield line[begin : begin + PIECE]
+
+
+def in_pieces(draw: Callable[..., Any], piece: int, *parameters: Array) -> Array:
+    """What is drawn by the parameters of each place, in double precision, piece by piece."""
+    lines = [np.ascontiguousarray(np.asarray(p, float64).reshape(-1)) for p in parameters]
+    found = np.empty(len(lines[0]))
+    for begin in range(0, len(found), piece):
+        if begin:
+            look()
+        part = slice(begin, begin + piece)
+        found[part] = draw(*[line[part] for line in lines])
+    return found.reshape(parameters[0].shape)

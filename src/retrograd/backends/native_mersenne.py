@@ -21,6 +21,8 @@ EXPONENTIAL: Final = 3
 class NativeMersenne(Mersenne):
     """What draws on the CPU; more than a piece at once is drawn piece by piece, between which Ctrl-C is answered."""
 
+    piece = 1 << 20
+
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
         self.capsule = self.bit_generator.capsule
@@ -92,6 +94,19 @@ class NativeMersenne(Mersenne):
         with self.lock:
             found: Array = PACK.draw_permutation(self.capsule, count)
         return found
+
+    def _gamma(self, shapes: Array) -> Any:
+        with self.lock:
+            found, self.spare = PACK.draw_gamma(self.capsule, shapes, self.spare)
+        return found
+
+    def _poisson(self, rates: Array) -> Any:
+        with self.lock:
+            return PACK.draw_poisson(self.capsule, rates)
+
+    def _binomial(self, trials: Array, chances: Array) -> Any:
+        with self.lock:
+            return PACK.draw_binomial(self.capsule, trials, chances)
 
     def stretched(self, shape: Shape, dtype: Any, low: float, width: float) -> Array:
         if size_of(shape) > PIECE:

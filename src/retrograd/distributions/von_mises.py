@@ -56,16 +56,16 @@ class VonMises(Distribution):
         with no_grad():
             k, r = self.concentration.double().expand(shape), self._proposal_r.expand(shape)
             angles = zeros(shape, dtype=k.dtype, device=k.device)
-            waits = angles == 0
-            while bool(waits.any()):
+            found = angles != 0
+            while not found.all():
                 u = rand((3, *shape), dtype=k.dtype, device=k.device)
                 z = (math.pi * u[0]).cos()
                 f = (1 + r * z) / (r + z)
                 c = k * (r - f)
                 good = (c * (2 - c) - u[1] > 0) | ((c / u[1]).log() + 1 - c >= 0)
                 drawn = (u[2] - 0.5).sign() * f.clamp(min=-1, max=1).acos()
-                angles = where(waits & good, drawn, angles)
-                waits = waits & ~good
+                angles = where(good, drawn, angles)  # who has an angle may get another, as in PyTorch
+                found |= good
             turned = (angles + math.pi + self.loc) % (2 * math.pi) - math.pi
             return turned.to(self.loc.dtype)
 

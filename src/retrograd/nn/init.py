@@ -126,13 +126,17 @@ def _uniform_accepted(
 ) -> Tensor:
     """Uniform numbers, of which each is accepted with the chance that its density has beside the highest."""
     peak = ((max(a, min(mean, b)) - mean) / std) ** 2
-    found, refused = None, None
-    while refused is None or refused.any():
+
+    def draw() -> tuple[Tensor, Tensor]:
         drawn = empty_like(like).uniform_(a, b, generator=generator)
         chances = -0.5 * (((drawn - mean) / std) ** 2 - peak)
-        misses = empty_like(like).uniform_(generator=generator).log_() > chances
-        found = drawn if refused is None else where(refused, drawn, found)
-        refused = misses if refused is None else refused & misses
+        return drawn, empty_like(like).uniform_(generator=generator).log_() > chances
+
+    found, refused = draw()
+    while refused.any():
+        drawn, misses = draw()
+        found = where(refused, drawn, found)
+        refused &= misses
     return found
 
 

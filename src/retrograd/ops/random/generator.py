@@ -1,6 +1,6 @@
 """Generators of random numbers, and the default one that functions use unless they are given another.
 
-The numbers are NumPy's: the same seed gives the same numbers again, but not those of PyTorch.
+On the CPU the same seed gives PyTorch's numbers: Note [Random numbers of the CPU].
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Generator(Plain):
 
     @property
     def numpy(self) -> Any:
-        """What draws the numbers, with the methods of NumPy's generator; inside of vmap, as `randomness` says."""
+        """What draws the numbers, with methods of NumPy's generator; inside of vmap, as `randomness` says."""
         levels = current().batch_levels
         return levels[-1].stream(self.raw, levels) if levels else self.raw
 
     @property
     def raw(self) -> Any:
-        """What draws outside of vmap, on the CPU NumPy's generator; made when it is first needed."""
+        """What draws outside of vmap; made when it is first needed."""
         stream = self._stream
         return self._begin() if stream is None else stream
 

@@ -66,9 +66,9 @@ def uniform_array(rng: Any, shape: Shape, dtype: DType, low: float = 0, high: fl
         if dtype.itemsize > 2:
             return unit if whole else cast(as_array(unit * (high - low) + low), dtype, copy=False)
         least, most = as_held(low, dtype), as_held(high, dtype)
-        values = unit * as_held(most - least, dtype) + least
-        rounded = cast(as_array(values), dtype)
-        return common_backend((rounded,)).where(rounded == most, cast(as_array(least), dtype), rounded)
+        values = cast(as_array(unit * as_held(most - least, dtype) + least), dtype)
+        rounded = cast(values, least.dtype)
+        return cast(common_backend((rounded,)).where(rounded == most, least, rounded), dtype)
 
 
 def as_held(number: Any, dtype: DType) -> np.float32:
@@ -420,7 +420,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     x = require_tensor("poisson", "input", 1, input)
     if x.array.dtype.kind != "f":
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'")
-    if (x.array < 0).any():
+    if not (x.array >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     drawn = stream_of(generator, device_of(x.array), x.array).poisson(x.array)
     found: Tensor = apply1(Poisson(beside(cast(as_array(drawn), x.array.dtype), x.array)), x)
@@ -447,7 +447,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     except ValueError:
         raise broadcast_error(n.array.shape, p.array.shape) from None
     known = ~(xp.isnan(trials) | xp.isnan(chance))
-    whole = xp.where(known, xp.maximum(trials, 0), 0).astype(np.int64)
+    whole = xp.where(known, xp.maximum(trials, 0), 0)
     stream = stream_of(generator, device_of(n.array), n.array, p.array)
     drawn = stream.binomial(whole, xp.where(known, chance, 0).clip(0, 1))
     values = cast(xp.where(known, beside(drawn, n.array), np.nan), n.array.dtype)
