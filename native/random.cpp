@@ -250,11 +250,12 @@ bool is_line(PyObject* object) { return is_of(object, NPY_DOUBLE) && PyArray_IS_
 
 // (generator, shapes, spare): numbers of gamma distributions, and the next spare normal number
 PyObject* py_draw_gamma(PyObject*, Args args, Py_ssize_t count) {
-  if (count != 3 || !is_line(args[1])) return not_served();
+  if (count != 3) return not_served();
   Words words(args[0]);
   if (!words) return nullptr;
   InTurn normal(words, args[2]);
   if (PyErr_Occurred()) return nullptr;
+  if (!is_line(args[1])) return not_served();
   Ref out(new_like(args[1]));
   if (!out) return nullptr;
   const double* shapes = data<double>(args[1]);

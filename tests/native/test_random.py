@@ -80,8 +80,8 @@ def test_many_numbers_come_in_pieces(name: str) -> None:
 
 
 def test_many_numbers_by_parameters_come_in_pieces() -> None:
-    rates = np.full(NativeMersenne.piece + 5, 20.0)
     whole, parts = NativeMersenne(5), NativeMersenne(5)
+    rates = np.full(whole.piece + 5, 20.0)
     found = whole.poisson(rates)
     np.testing.assert_array_equal(found[:7], parts.poisson(rates[:7]))
     np.testing.assert_array_equal(found[7:], parts.poisson(rates[7:]))
