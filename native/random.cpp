@@ -1,16 +1,16 @@
-// Random numbers of the CPU, from the words of a generator of NumPy's: Note [Random numbers of the CPU] in
-// backends/mersenne.py, which has the same in Python. Whoever calls holds the generator's lock.
-#include <numpy/random/bitgen.h>
-
+// Random numbers of the CPU: Note [Random numbers of the CPU] in backends/mersenne.py, which has the same in Python.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <functional>
+#include <memory>
+#include <new>
 #include <type_traits>
 #include <utility>
 
-#include "network.h"
 #include "rejection.h"
+#include "twister.h"
 
 using Index = std::ptrdiff_t;
 
@@ -21,37 +21,14 @@ namespace rg {
 
 namespace {
 
-constexpr npy_intp MANY = 512;  // words that are drawn before they are used
-constexpr npy_intp BLOCK = 16;  // normal numbers that are made together
+constexpr npy_intp PART = 512;  // normal numbers that are made of as many uniform ones in one go
+constexpr npy_intp BLOCK = 16;   // normal numbers that are made together
 constexpr double PI2 = 6.283185307179586;
 
-class Words {
- public:
-  explicit Words(PyObject* capsule)
-      : generator_(static_cast<bitgen_t*>(PyCapsule_GetPointer(capsule, "BitGenerator"))) {}
-  explicit operator bool() const { return generator_ != nullptr; }  // else an exception is set
-  std::uint32_t next() { return generator_->next_uint32(generator_->state); }
-  std::uint64_t wide() {
-    const std::uint64_t high = next();
-    return high << 32 | next();
-  }
-  double unit() { return static_cast<double>(static_cast<std::int64_t>(wide() & 0x1fffffffffffffu)) * 0x1p-53; }
-
-  // Calls make(words, out, n) for parts of n numbers, each of which takes `each` words.
-  template <class T, class Make>
-  void fill(T* out, npy_intp count, int each, const Make& make) {
-    std::uint32_t words[MANY];
-    const npy_intp most = MANY / each;
-    for (npy_intp n; count > 0; count -= n, out += n) {
-      n = std::min(count, most);
-      for (npy_intp i = 0; i < n * each; i++) words[i] = next();
-      make(words, out, n);
-    }
-  }
-
- private:
-  bitgen_t* generator_;
-};
+Turn turn() {
+  static const auto chosen = Versions<Turn>{RG_VERSIONS(random_turn)}.pick();
+  return chosen;
+}
 
 template <class T>
 void units(Words& words, T* out, npy_intp n) {
@@ -86,8 +63,8 @@ template <class T>
 void normals(Words& words, T* out, npy_intp n, bool in_vain) {
   static const auto make = Versions<void (*)(T*, Index)>{RG_VERSIONS(random_normals<T>)}.pick();
   const npy_intp whole = n - n % BLOCK;
-  for (npy_intp begin = 0; begin < whole; begin += MANY) {
-    const npy_intp count = std::min(MANY, whole - begin);
+  for (npy_intp begin = 0; begin < whole; begin += PART) {
+    const npy_intp count = std::min(PART, whole - begin);
     units(words, out + begin, count);
     make(out + begin, count / BLOCK);
   }
@@ -147,6 +124,49 @@ PyObject* made(PyObject* shape, int type) {
   return new_array(static_cast<int>(nd), lengths, type);
 }
 
+void end(PyObject* capsule) { delete static_cast<Twister*>(PyCapsule_GetPointer(capsule, TWISTER)); }
+
+// A twister that begins with a seed of 32 bits.
+PyObject* py_twister(PyObject*, PyObject* seed) {
+  const unsigned long number = PyLong_AsUnsignedLong(seed);
+  if (PyErr_Occurred()) return nullptr;
+  std::unique_ptr<Twister> made(new (std::nothrow) Twister);
+  if (!made) return PyErr_NoMemory();
+  made->seed(static_cast<std::uint32_t>(number));
+  PyObject* capsule = PyCapsule_New(made.get(), TWISTER, end);
+  if (capsule) made.release();
+  return capsule;
+}
+
+Twister* twister_of(PyObject* capsule) { return static_cast<Twister*>(PyCapsule_GetPointer(capsule, TWISTER)); }
+
+// The place of the next word, and the bytes of all words of the state.
+PyObject* py_twister_state(PyObject*, PyObject* capsule) {
+  const Twister* twister = twister_of(capsule);
+  if (!twister) return nullptr;
+  return Py_BuildValue("(iy#)", twister->place, reinterpret_cast<const char*>(twister->state),
+                       static_cast<Py_ssize_t>(sizeof twister->state));
+}
+
+// (twister, place, state): goes to where `twister_state` was asked
+PyObject* py_twister_go(PyObject*, Args args, Py_ssize_t count) {
+  long place;
+  if (count != 3 || !read_whole(args[1], &place)) return PyErr_Occurred() ? nullptr : not_served();
+  Twister* twister = twister_of(args[0]);
+  if (!twister) return nullptr;
+  if (place < 0 || place > TWISTER_WORDS || !PyBytes_Check(args[2]) ||
+      PyBytes_GET_SIZE(args[2]) != static_cast<Py_ssize_t>(sizeof twister->state)) {
+    PyErr_SetString(PyExc_ValueError, "a twister goes to what twister_state returned");
+    return nullptr;
+  }
+  std::memcpy(twister->state, PyBytes_AS_STRING(args[2]), sizeof twister->state);
+  static const auto temper =
+      Versions<void (*)(const std::uint32_t*, std::uint32_t*)>{RG_VERSIONS(random_temper)}.pick();
+  temper(twister->state, twister->drawn);
+  twister->place = static_cast<int>(place);
+  return Py_NewRef(Py_None);
+}
+
 // What is drawn, and the dtype it is drawn in.
 enum Kind { UNIT, NORMAL, NORMAL_OF_HALVES, EXPONENTIAL };
 
@@ -160,12 +180,12 @@ void draw(Words& words, long what, T* out, npy_intp n) {
     normals(words, out, n, what == NORMAL);
 }
 
-// (generator, kind, shape, whether in double precision)
+// (twister, kind, shape, whether in double precision)
 PyObject* py_draw(PyObject*, Args args, Py_ssize_t count) {
   long what;
   if (count != 4 || !read_whole(args[1], &what)) return PyErr_Occurred() ? nullptr : not_served();
   const int twofold = PyObject_IsTrue(args[3]);
-  Words words(args[0]);
+  Words words(args[0], turn());
   if (twofold < 0 || !words) return nullptr;
   Ref out(made(args[2], twofold ? NPY_DOUBLE : NPY_FLOAT));
   if (!out) return nullptr;
@@ -186,7 +206,7 @@ PyObject* draw_by_two(Args args, Py_ssize_t count, const Draw& draw) {
   if (count != 5 || !read_real(args[3], &a) || !read_real(args[4], &b))
     return PyErr_Occurred() ? nullptr : not_served();
   const int twofold = PyObject_IsTrue(args[2]);
-  Words words(args[0]);
+  Words words(args[0], turn());
   if (twofold < 0 || !words) return nullptr;
   Ref out(made(args[1], twofold ? NPY_DOUBLE : NPY_FLOAT));
   if (!out) return nullptr;
@@ -211,7 +231,7 @@ PyObject* py_draw_uniform(PyObject*, Args args, Py_ssize_t count) {
   });
 }
 
-// (generator, shape, count, least, whether of wide words): integers of 64 bits
+// (twister, shape, count, least, whether of wide words): integers of 64 bits
 PyObject* py_draw_integers(PyObject*, Args args, Py_ssize_t count) {
   if (count != 5) return not_served();
   const unsigned long long many = PyLong_AsUnsignedLongLong(args[2]);
@@ -219,7 +239,7 @@ PyObject* py_draw_integers(PyObject*, Args args, Py_ssize_t count) {
   const unsigned long long least = PyLong_AsUnsignedLongLong(args[3]);
   if (PyErr_Occurred()) return nullptr;
   const int wide = PyObject_IsTrue(args[4]);
-  Words words(args[0]);
+  Words words(args[0], turn());
   if (wide < 0 || !words) return nullptr;
   Ref out(made(args[1], NPY_INT64));
   if (!out) return nullptr;
@@ -227,11 +247,11 @@ PyObject* py_draw_integers(PyObject*, Args args, Py_ssize_t count) {
   return out.release();
 }
 
-// (generator, shape, whether in double precision, spare): normal numbers one after the other, and the next spare one
+// (twister, shape, whether in double precision, spare): normal numbers one after the other, and the next spare one
 PyObject* py_draw_in_turn(PyObject*, Args args, Py_ssize_t count) {
   if (count != 4) return not_served();
   const int twofold = PyObject_IsTrue(args[2]);
-  Words words(args[0]);
+  Words words(args[0], turn());
   if (twofold < 0 || !words) return nullptr;
   InTurn normal(words, args[3]);
   if (PyErr_Occurred()) return nullptr;
@@ -248,10 +268,10 @@ PyObject* py_draw_in_turn(PyObject*, Args args, Py_ssize_t count) {
 // An array of parameters in double precision that lies in rows.
 bool is_line(PyObject* object) { return is_of(object, NPY_DOUBLE) && PyArray_IS_C_CONTIGUOUS(as_array(object)); }
 
-// (generator, shapes, spare): numbers of gamma distributions, and the next spare normal number
+// (twister, shapes, spare): numbers of gamma distributions, and the next spare normal number
 PyObject* py_draw_gamma(PyObject*, Args args, Py_ssize_t count) {
   if (count != 3) return not_served();
-  Words words(args[0]);
+  Words words(args[0], turn());
   if (!words) return nullptr;
   InTurn normal(words, args[2]);
   if (PyErr_Occurred()) return nullptr;
@@ -265,10 +285,10 @@ PyObject* py_draw_gamma(PyObject*, Args args, Py_ssize_t count) {
   return normal.pair(out);
 }
 
-// (generator, rates): numbers of events
+// (twister, rates): numbers of events
 PyObject* py_draw_poisson(PyObject*, Args args, Py_ssize_t count) {
   if (count != 2 || !is_line(args[1])) return not_served();
-  Words words(args[0]);
+  Words words(args[0], turn());
   if (!words) return nullptr;
   Ref out(new_like(args[1]));
   if (!out) return nullptr;
@@ -278,10 +298,10 @@ PyObject* py_draw_poisson(PyObject*, Args args, Py_ssize_t count) {
   return out.release();
 }
 
-// (generator, trials, chances), two arrays of one shape: how many succeed
+// (twister, trials, chances), two arrays of one shape: how many succeed
 PyObject* py_draw_binomial(PyObject*, Args args, Py_ssize_t count) {
   if (count != 3 || !is_line(args[1]) || !is_line(args[2]) || size_of(args[1]) != size_of(args[2])) return not_served();
-  Words words(args[0]);
+  Words words(args[0], turn());
   if (!words) return nullptr;
   Ref out(new_like(args[1]));
   if (!out) return nullptr;
@@ -291,10 +311,10 @@ PyObject* py_draw_binomial(PyObject*, Args args, Py_ssize_t count) {
   return out.release();
 }
 
-// (generator, count)
+// (twister, count)
 PyObject* py_draw_permutation(PyObject*, Args args, Py_ssize_t count) {
   if (count != 2) return not_served();
-  Words words(args[0]);
+  Words words(args[0], turn());
   if (!words) return nullptr;
   Ref shape(PyTuple_Pack(1, args[1]));
   if (!shape) return nullptr;
@@ -307,15 +327,18 @@ PyObject* py_draw_permutation(PyObject*, Args args, Py_ssize_t count) {
 }  // namespace
 
 PyMethodDef random_methods[] = {
-    method<py_draw>("draw", "draw(generator, kind, shape, double): uniform, normal or exponential numbers."),
-    method<py_draw_choices>("draw_choices", "draw_choices(generator, shape, double, chance, scale): scale, else 0."),
-    method<py_draw_uniform>("draw_uniform", "draw_uniform(generator, shape, double, low, width): from low on."),
-    method<py_draw_integers>("draw_integers", "draw_integers(generator, shape, count, least, wide): integers."),
-    method<py_draw_in_turn>("draw_in_turn", "draw_in_turn(generator, shape, double, spare): normal numbers."),
-    method<py_draw_gamma>("draw_gamma", "draw_gamma(generator, shapes, spare): numbers of gamma distributions."),
-    method<py_draw_poisson>("draw_poisson", "draw_poisson(generator, rates): numbers of events."),
-    method<py_draw_binomial>("draw_binomial", "draw_binomial(generator, trials, chances): how many succeed."),
-    method<py_draw_permutation>("draw_permutation", "draw_permutation(generator, count): numbers in random order."),
+    {"twister", py_twister, METH_O, "twister(seed): what the functions that draw take."},
+    {"twister_state", py_twister_state, METH_O, "twister_state(twister): where it is, a place and bytes."},
+    method<py_twister_go>("twister_go", "twister_go(twister, place, state): goes to where twister_state was asked."),
+    method<py_draw>("draw", "draw(twister, kind, shape, double): uniform, normal or exponential numbers."),
+    method<py_draw_choices>("draw_choices", "draw_choices(twister, shape, double, chance, scale): scale, else 0."),
+    method<py_draw_uniform>("draw_uniform", "draw_uniform(twister, shape, double, low, width): from low on."),
+    method<py_draw_integers>("draw_integers", "draw_integers(twister, shape, count, least, wide): integers."),
+    method<py_draw_in_turn>("draw_in_turn", "draw_in_turn(twister, shape, double, spare): normal numbers."),
+    method<py_draw_gamma>("draw_gamma", "draw_gamma(twister, shapes, spare): numbers of gamma distributions."),
+    method<py_draw_poisson>("draw_poisson", "draw_poisson(twister, rates): numbers of events."),
+    method<py_draw_binomial>("draw_binomial", "draw_binomial(twister, trials, chances): how many succeed."),
+    method<py_draw_permutation>("draw_permutation", "draw_permutation(twister, count): numbers in random order."),
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace rg

@@ -115,9 +115,31 @@ def test_functions_give_the_same_with_and_without_the_pack(name: str, p: float) 
         np.testing.assert_array_equal(a, b)
 
 
-def test_what_is_no_generator_is_refused() -> None:
-    for capsule in (None, 3, np.random.MT19937(0)):
+def test_the_twister_is_numpys() -> None:
+    numpys = np.random.RandomState(17)
+    words = [
+        PACK.draw_integers(PACK.twister(17), (count,), 0, 0, False) for count in (1, 623, 624, 625, 2000)
+    ]
+    wanted = numpys._bit_generator.random_raw(2000)
+    for found in words:
+        np.testing.assert_array_equal(found.view(np.uint64), wanted[: len(found)])
+
+
+@pytest.mark.parametrize("drawn", [0, 1, 623, 624, 625])
+def test_states_go_from_one_form_to_the_other(drawn: int) -> None:
+    for one, other in ((Mersenne(1), NativeMersenne(2)), (NativeMersenne(1), Mersenne(2))):
+        one.random((drawn,), np.dtype(np.float32))
+        other.restore(one.state())
+        assert other.state() == one.state()
+        np.testing.assert_array_equal(one.random((1000,)), other.random((1000,)))
+
+
+def test_what_is_no_twister_is_refused() -> None:
+    for capsule in (None, 3, np.random.MT19937(0).capsule):
         with pytest.raises(ValueError, match="PyCapsule_GetPointer"):
             PACK.draw(capsule, 0, (3,), True)
-    assert PACK.draw_poisson(NativeMersenne(0).capsule, np.ones(3, np.float32)) is None
-    assert PACK.draw_binomial(NativeMersenne(0).capsule, np.ones(3), np.ones(2)) is None
+    for place, state in ((-1, bytes(2496)), (625, bytes(2496)), (0, bytes(2495)), (0, "x")):
+        with pytest.raises(ValueError, match="what twister_state returned"):
+            PACK.twister_go(PACK.twister(0), place, state)
+    assert PACK.draw_poisson(PACK.twister(0), np.ones(3, np.float32)) is None
+    assert PACK.draw_binomial(PACK.twister(0), np.ones(3), np.ones(2)) is None

@@ -220,7 +220,7 @@ class Backend(LibraryNames):
         """What draws random numbers on a device: an object with methods of `numpy.random.Generator`.
 
         Formulas call random, standard_normal, standard_exponential, standard_cauchy, integers, uniform, lognormal,
-        geometric, permutation, binomial, poisson and standard_gamma; `bit_generator` is None unless it is NumPy's.
+        geometric, permutation, binomial, poisson and standard_gamma. A `lock` is held while a process forks.
         """
         raise NotImplementedError(f"{type(self).__name__} has no new_stream()")
 

@@ -36,7 +36,8 @@ PI2: Final = 2 * math.pi
 SEED_MASK: Final = (1 << 32) - 1
 # What PyTorch keeps behind the seed: how many words are left, whether it was seeded, the next word, all words, three
 # numbers of which the second is the spare one, whether it is there, and a spare float that nothing uses.
-STATE: Final = struct.Struct(f"<iiQ{WORDS}Qdddi4xf?3x")
+HEAD: Final = struct.Struct("<iiQ")
+TAIL: Final = struct.Struct("<dddi4xf?3x")
 
 float32: Final = np.dtype(np.float32)
 float64: Final = np.dtype(np.float64)
@@ -48,11 +49,15 @@ class Mersenne:
     piece = 1 << 14  # how many numbers by parameters are drawn before Ctrl-C is answered
 
     def __init__(self, seed: int) -> None:
-        self.bit_generator: Any = np.random.MT19937(0)
-        begun: Any = np.random.RandomState(seed & SEED_MASK).get_state(legacy=False)
-        self.bit_generator.state = begun
-        self.numpy = np.random.Generator(self.bit_generator)
         self.spare: float | None = None
+        self.begin(seed & SEED_MASK)
+
+    def begin(self, seed: int) -> None:
+        """Makes the twister: here NumPy's."""
+        generator: Any = np.random.RandomState(seed)._bit_generator
+        self.bit_generator = generator
+        self.numpy = np.random.Generator(generator)
+        self.lock: Any = generator.lock  # what a thread that draws holds
 
     # -- words -----------------------------------------------------------------------------------------------------
 
@@ -220,20 +225,30 @@ class Mersenne:
 
     # -- state -----------------------------------------------------------------------------------------------------
 
+    def twisted(self) -> tuple[int, bytes]:
+        """The place of the next word, and the bytes of all words."""
+        inner = self.bit_generator.state["state"]
+        return int(inner["pos"]), inner["key"].astype("<u4").tobytes()
+
+    def go_to(self, place: int, words: bytes) -> None:
+        key = np.frombuffer(words, "<u4").astype(np.uint32)
+        self.bit_generator.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": place}}
+
     def state(self) -> bytes:
         """Where the stream is, as PyTorch writes it behind the seed."""
-        inner = self.bit_generator.state["state"]
-        place = int(inner["pos"]) % WORDS
+        place, words = self.twisted()
+        place %= WORDS
         left = WORDS - place + 1 if place else 1
         spare, has = (0.0, 0) if self.spare is None else (self.spare, 1)
-        return STATE.pack(left, 1, place, *inner["key"].tolist(), 0.0, spare, 0.0, has, 0.0, False)
+        wide = np.frombuffer(words, "<u4").astype("<u8").tobytes()
+        return HEAD.pack(left, 1, place) + wide + TAIL.pack(0.0, spare, 0.0, has, 0.0, False)
 
     def restore(self, state: bytes) -> None:
         """Goes to where `state` was asked, here or in PyTorch."""
-        left, _, place, *words, _, spare, _, has, _, _ = STATE.unpack(state)
-        key = np.array(words, np.uint64).astype(np.uint32)
-        place = WORDS if left == 1 else min(place, WORDS)
-        self.bit_generator.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": place}}
+        left, _, place = HEAD.unpack_from(state)
+        _, spare, _, has, _, _ = TAIL.unpack_from(state, HEAD.size + 8 * WORDS)
+        words = np.frombuffer(state, "<u8", WORDS, HEAD.size).astype("<u4").tobytes()
+        self.go_to(WORDS if left == 1 else min(place, WORDS), words)
         self.spare = spare if has else None
 
 

@@ -146,8 +146,6 @@ def seen(found: Any) -> Any:
 class MetaStream:
     """What draws random numbers: their shapes."""
 
-    bit_generator = None
-
     def random(self, size: Any = (), dtype: Any = np.float64) -> Array:
         return BACKEND.empty(size, dtype)
 

@@ -23,14 +23,25 @@ class NativeMersenne(Mersenne):
 
     piece = 1 << 20
 
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
-        self.capsule = self.bit_generator.capsule
-        self.lock = self.bit_generator.lock
+    def begin(self, seed: int) -> None:
+        self.twister = PACK.twister(seed)
+        self.lock = None  # a draw of the pack's is one step to other threads
+
+    def twisted(self) -> tuple[int, bytes]:
+        found: tuple[int, bytes] = PACK.twister_state(self.twister)
+        return found
+
+    def go_to(self, place: int, words: bytes) -> None:
+        PACK.twister_go(self.twister, place, words)
+
+    def words(self, n: int) -> Array:
+        return self.integers(0, 1 << 32, (n,), np.uint32)
+
+    def long_words(self, n: int) -> Array:
+        return self.integers(0, 1 << 64, (n,), np.uint64)
 
     def _drawn(self, kind: int, shape: Shape, dtype: Any) -> Array:
-        with self.lock:
-            found: Array = PACK.draw(self.capsule, kind, shape, dtype == float64)
+        found: Array = PACK.draw(self.twister, kind, shape, dtype == float64)
         return found
 
     def _unit(self, n: int, dtype: Any) -> Array:
@@ -70,8 +81,7 @@ class NativeMersenne(Mersenne):
         shape = shape_of(size)
         if size_of(shape) > PIECE:
             return super().normal_in_turn(shape, dtype)
-        with self.lock:
-            found, self.spare = PACK.draw_in_turn(self.capsule, shape, dtype == float64, self.spare)
+        found, self.spare = PACK.draw_in_turn(self.twister, shape, dtype == float64, self.spare)
         drawn: Array = found
         return drawn
 
@@ -83,41 +93,34 @@ class NativeMersenne(Mersenne):
             return super().integers(low, high, shape, dtype, endpoint)
         count, kind = int(high) - int(low) + endpoint, np.dtype(dtype)
         wide = count >= LONG_RANGE and kind != np.uint32
-        with self.lock:
-            found = PACK.draw_integers(self.capsule, shape, count % (1 << 64), int(low) % (1 << 64), wide)
+        found = PACK.draw_integers(self.twister, shape, count % (1 << 64), int(low) % (1 << 64), wide)
         drawn: Array = found
         if kind.kind == "u":
             drawn = drawn.view(np.uint64)
         return drawn if drawn.dtype == kind else drawn.astype(kind)
 
     def permutation(self, count: int) -> Array:
-        with self.lock:
-            found: Array = PACK.draw_permutation(self.capsule, count)
+        found: Array = PACK.draw_permutation(self.twister, count)
         return found
 
     def _gamma(self, shapes: Array) -> Any:
-        with self.lock:
-            found, self.spare = PACK.draw_gamma(self.capsule, shapes, self.spare)
+        found, self.spare = PACK.draw_gamma(self.twister, shapes, self.spare)
         return found
 
     def _poisson(self, rates: Array) -> Any:
-        with self.lock:
-            return PACK.draw_poisson(self.capsule, rates)
+        return PACK.draw_poisson(self.twister, rates)
 
     def _binomial(self, trials: Array, chances: Array) -> Any:
-        with self.lock:
-            return PACK.draw_binomial(self.capsule, trials, chances)
+        return PACK.draw_binomial(self.twister, trials, chances)
 
     def stretched(self, shape: Shape, dtype: Any, low: float, width: float) -> Array:
         if size_of(shape) > PIECE:
             return super().stretched(shape, dtype, low, width)
-        with self.lock:
-            found: Array = PACK.draw_uniform(self.capsule, shape, dtype == float64, low, width)
+        found: Array = PACK.draw_uniform(self.twister, shape, dtype == float64, low, width)
         return found
 
     def choices(self, shape: Shape, dtype: Any, chance: float, scale: float) -> Array:
         if size_of(shape) > PIECE:
             return super().choices(shape, dtype, chance, scale)
-        with self.lock:
-            found: Array = PACK.draw_choices(self.capsule, shape, dtype == float64, chance, scale)
+        found: Array = PACK.draw_choices(self.twister, shape, dtype == float64, chance, scale)
         return found

@@ -73,7 +73,6 @@ OBJECT = words("""
 
 SLIDING = ((5, 4), (2, 2), (1, 1), (0, 0), (1, 1), (4, 3))
 APART = ((8,), (3,), (2,), (1,), (1,), (4,))
-TWISTER = np.random.MT19937(0)
 
 
 VARIABLE: contextvars.ContextVar[object] = contextvars.ContextVar("quiet")
@@ -100,6 +99,9 @@ def network_calls() -> dict[str, Callable[[], Arguments]]:
         """What a layer of an LSTM has: rows, states, weights."""
         weights = [floats(16, 3), floats(16, 5), floats(16), None, floats(5, 4)]
         return [floats(3, 3), floats(2, 5), floats(2, 4), *weights]
+
+    def twister() -> Any:
+        return Loaded.pack.twister(5)
 
     def noted() -> Any:
         return (floats(3, 5), floats(3, 4), floats(3, 16), floats(3, 4))
@@ -141,19 +143,22 @@ def network_calls() -> dict[str, Callable[[], Arguments]]:
         "loss_backward": lambda: (2, floats(3, 4), floats(3, 4), floats(3, 4), 0.5, 1.0),
         "nll": lambda: (floats(3, 4, 2), whole(0, 1, 2, 3, -1, 1, shape=(3, 2)), floats(4), 1, -1),
         "nll_backward": lambda: (floats(3), whole(0, 1, 3), floats(4), 0, -100, (3, 4)),
-        "draw": lambda: (TWISTER.capsule, 1, (3, 7), True),
+        "twister": lambda: (17,),
+        "twister_state": lambda: (twister(),),
+        "twister_go": lambda: (twister(), 3, bytes(2496)),
+        "draw": lambda: (twister(), 1, (3, 7), True),
         "draw_binomial": lambda: (
-            TWISTER.capsule,
+            twister(),
             floats(3, 4, dtype="float64"),
             floats(3, 4, dtype="float64"),
         ),
-        "draw_choices": lambda: (TWISTER.capsule, (3, 4), False, 0.5, 2.0),
-        "draw_gamma": lambda: (TWISTER.capsule, floats(3, 4, dtype="float64"), 0.5),
-        "draw_in_turn": lambda: (TWISTER.capsule, (3, 4), False, 0.5),
-        "draw_integers": lambda: (TWISTER.capsule, (3, 4), 10, 3, False),
-        "draw_permutation": lambda: (TWISTER.capsule, 7),
-        "draw_poisson": lambda: (TWISTER.capsule, floats(3, 4, dtype="float64")),
-        "draw_uniform": lambda: (TWISTER.capsule, (3, 4), True, 0.5, 2.0),
+        "draw_choices": lambda: (twister(), (3, 4), False, 0.5, 2.0),
+        "draw_gamma": lambda: (twister(), floats(3, 4, dtype="float64"), 0.5),
+        "draw_in_turn": lambda: (twister(), (3, 4), False, 0.5),
+        "draw_integers": lambda: (twister(), (3, 4), 10, 3, False),
+        "draw_permutation": lambda: (twister(), 7),
+        "draw_poisson": lambda: (twister(), floats(3, 4, dtype="float64")),
+        "draw_uniform": lambda: (twister(), (3, 4), True, 0.5, 2.0),
         "sgd_steps": lambda: ([(floats(4), floats(4), floats(4), 1.0)], (0.1, 0.9, 0.0, 0.1, True, False)),
         "rule_steps": lambda: (
             1,

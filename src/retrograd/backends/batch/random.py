@@ -37,8 +37,6 @@ def check_target(levels: tuple[Level, ...], target: Any) -> None:
 class BatchedStream:
     """NumPy's generator as functions inside of some levels see it; it has the methods that they use."""
 
-    bit_generator = None  # kernels that draw by themselves ask for it
-
     def __init__(self, stream: np.random.Generator, levels: tuple[Level, ...]) -> None:
         if any(level.randomness == "error" for level in levels):
             raise RuntimeError(REFUSED)

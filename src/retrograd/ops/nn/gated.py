@@ -11,6 +11,7 @@ import numpy as np
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, device_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.limits import finfo
+from retrograd.backends.mersenne import Mersenne
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.autocast import autocasting, lowered
 from retrograd.core.families import added
@@ -248,7 +249,7 @@ def rrelu(
 def _noise(a: Array, lower: float, upper: float, generator: Any) -> Array:
     """The slopes: 1 where x is positive, else drawn; on the CPU only as many as are needed."""
     stream = stream_of(generator, device_of(a))
-    if stream.bit_generator is not None and type(a) is np.ndarray:
+    if isinstance(stream, Mersenne) and type(a) is np.ndarray:
         slopes, places = np.ones(a.shape, a.dtype), a <= 0
         slopes[places] = stream.uniform(lower, upper, int(np.count_nonzero(places)))
         return slopes

@@ -164,7 +164,7 @@ def _hold_streams() -> None:
     _LOCK.acquire()  # from now on nobody makes a stream
     _HELD.append(_LOCK)
     for generator in list(_DEFAULTS.values()):
-        lock = getattr(getattr(generator._stream, "bit_generator", None), "lock", None)
+        lock = getattr(generator._stream, "lock", None)
         if lock is not None:
             lock.acquire()
             _HELD.append(lock)
