@@ -265,8 +265,10 @@ double squares_apart(int type, const char* x, Axis row, npy_intp item) {
 // The sum of the squares of all elements, whatever their layout; -1 for views that are larger than any memory. It is not
 // finite if an element is not, and else no larger than a double can be.
 double squares_in(Array* array) {
+  const npy_intp size = size_of(reinterpret_cast<PyObject*>(array));
+  if (size == 0) return 0;
   const Places places(array);
-  if (places.nd > 1 && static_cast<double>(size_of(reinterpret_cast<PyObject*>(array))) > MOST * places.times) return -1;
+  if (places.nd > 1 && static_cast<double>(size) > MOST * places.times) return -1;
   const npy_intp item = PyArray_ITEMSIZE(array);
   const int type = PyArray_TYPE(array), last = places.nd - 1;
   const Axis row = places.axes[last];
@@ -332,6 +334,7 @@ PyObject* notes_new(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (most == -1 && PyErr_Occurred()) return nullptr;
   const long long time = PyLong_AsLongLong(args[1]);
   if (time == -1 && PyErr_Occurred()) return nullptr;
+  if (time < 0 || time >> 62 != 0) return PyErr_Format(PyExc_ValueError, "notes_new(): no clock shows %lld", time);
   try {
     auto notes = std::make_unique<Notes>(most, time);
     PyObject* capsule = PyCapsule_New(notes.get(), NAME, drop);
