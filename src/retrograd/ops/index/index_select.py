@@ -256,8 +256,13 @@ def index_copy(
     if rows.array.ndim > 1:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {rows.array.ndim})")
     at = _line(rows)
-    i = at.array
-    shape, given = x.array.shape, src.array.shape
+    _check_copied(x.array, d, at.array, src.array)
+    return deliver_exact(apply_n(IndexCopy(d, at), (x, src)), out)
+
+
+def _check_copied(x: Array, d: int, i: Array, source: Array) -> None:
+    """Refuses a source that is not as many rows of x as there are indices, or of another dtype."""
+    shape, given = x.shape, source.shape
     if not given and i.size != 1:
         raise IndexError(
             f"index_copy_(): When source is scalar, index should have one element (got {i.size})"
@@ -269,10 +274,10 @@ def index_copy(
         )
     if i.dtype != np.int64:
         raise DtypeError(f"index_copy_(): Expected a long tensor for index, but got {SCALAR_NAMES[i.dtype]}")
-    if x.array.dtype != src.array.dtype:
+    if x.dtype != source.dtype:
         raise DtypeError(
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
-            f"{SCALAR_NAMES[x.array.dtype]} and (source) {SCALAR_NAMES[src.array.dtype]}"
+            f"{SCALAR_NAMES[x.dtype]} and (source) {SCALAR_NAMES[source.dtype]}"
         )
     if shape[:d] + shape[d + 1 :] != given[:d] + given[d + 1 :]:
         raise ShapeError(
@@ -285,7 +290,6 @@ def index_copy(
             f"({given[d] if given else 1})"
         )
     check_range("index_copy_(): ", i, d, shape, False)
-    return deliver_exact(apply_n(IndexCopy(d, at), (x, src)), out)
 
 
 @public("index_fill", "Tensor.index_fill_", method=True)
@@ -365,24 +369,7 @@ def repeat_interleave(
     elif x.array.ndim == 0:
         x = reshape(x, 1)
     d = wrap_dim(dim, x.array.ndim)
-    # The shape of the result depends on the counts, so they are needed on the host.
-    counts = (
-        backend_of(repeats.array).numpy(repeats.array)
-        if isinstance(repeats, Tensor)
-        else np.asarray(_repeats(integer(repeats)))
-    )
-    if not is_index(counts):
-        raise unsupported_dtype("repeat_interleave_cpu", counts.dtype, "repeats has to be Long or Int tensor")
-    if (counts < 0).any():
-        raise ShapeError(f"repeats can not be negative, got {repeats}")
-    if counts.ndim and counts.shape not in ((1,), (x.array.shape[d],)):
-        raise ShapeError(
-            f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.shape[0]} and "
-            f"input.size({d}) = {x.array.shape[d]}"
-        )
-    total = sum(counts.reshape(-1).tolist()) * (1 if counts.size > 1 else x.array.shape[d])
-    if total > sys.maxsize // 8:  # NumPy's sum would wrap around
-        raise out_of_memory((total,), x.array.dtype)
+    counts = _counts(repeats, x.array, d)
     with SHORTAGE_TOLD:
         index = np.repeat(np.arange(x.array.shape[d]), counts.reshape(-1) if counts.ndim else int(counts))
     if output_size is not None and output_size != len(index):
@@ -392,3 +379,25 @@ def repeat_interleave(
         )
     found = apply1(IndexSelect(d, beside(index, x.array)), x)
     return found
+
+
+def _counts(repeats: int | Tensor, x: Array, d: int) -> Array:
+    """How often each element is repeated, one number or one for each: on the host, since the shape depends on it."""
+    counts = (
+        backend_of(repeats.array).numpy(repeats.array)
+        if isinstance(repeats, Tensor)
+        else np.asarray(_repeats(integer(repeats)))
+    )
+    if not is_index(counts):
+        raise unsupported_dtype("repeat_interleave_cpu", counts.dtype, "repeats has to be Long or Int tensor")
+    if (counts < 0).any():
+        raise ShapeError(f"repeats can not be negative, got {repeats}")
+    if counts.ndim and counts.shape not in ((1,), (x.shape[d],)):
+        raise ShapeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.shape[0]} and "
+            f"input.size({d}) = {x.shape[d]}"
+        )
+    total = sum(counts.reshape(-1).tolist()) * (1 if counts.size > 1 else x.shape[d])
+    if total > sys.maxsize // 8:  # NumPy's sum would wrap around
+        raise out_of_memory((total,), x.dtype)
+    return counts
