@@ -19,7 +19,7 @@ from retrograd.distributions.utils import (
     probs_to_logits,
 )
 from retrograd.ops.nn.activation import softplus
-from retrograd.ops.nn.cross_entropy import binary_cross_entropy_with_logits
+from retrograd.ops.nn.binary_cross_entropy import binary_cross_entropy_with_logits
 from retrograd.ops.random.sampling import bernoulli
 from retrograd.ops.tensor.create import arange
 
