@@ -256,11 +256,11 @@ def index_copy(
     if rows.array.ndim > 1:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {rows.array.ndim})")
     at = _line(rows)
-    _check_copied(x.array, d, at.array, src.array)
+    _check_rows(x.array, d, at.array, src.array)
     return deliver_exact(apply_n(IndexCopy(d, at), (x, src)), out)
 
 
-def _check_copied(x: Array, d: int, i: Array, source: Array) -> None:
+def _check_rows(x: Array, d: int, i: Array, source: Array) -> None:
     """Refuses a source that is not as many rows of x as there are indices, or of another dtype."""
     shape, given = x.shape, source.shape
     if not given and i.size != 1:

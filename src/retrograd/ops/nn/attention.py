@@ -209,11 +209,11 @@ def scaled_dot_product_attention(
         q, k, v = q.unsqueeze(0), k.unsqueeze(0), v.unsqueeze(0)
     factor = 1 / math.sqrt(q.array.shape[-1] or 1) if scale is None else scale
     mask = None if attn_mask is None else _as_bias(attn_mask, q.array.dtype)
-    found = _attended(q, k, v, mask, dropout_p, is_causal, factor, enable_gqa)
+    found = _attention(q, k, v, mask, dropout_p, is_causal, factor, enable_gqa)
     return found.squeeze(0) if samples else found
 
 
-def _attended(
+def _attention(
     q: Any, k: Any, v: Any, mask: Any, dropout_p: float, is_causal: bool, factor: float, enable_gqa: bool
 ) -> Tensor:
     """Attention by the fused kernel, or composed where that does not take it or is not allowed."""
