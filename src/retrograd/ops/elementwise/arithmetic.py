@@ -467,7 +467,12 @@ def for_number(x: Any, number: Any) -> Any:
 
 @public("remainder", "Tensor.remainder_", method=True)
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """`input` modulo `other`, with the sign of `other`."""
+    """`input` modulo `other`, with the sign of `other`.
+
+    >>> import retrograd as rg
+    >>> rg.remainder(rg.tensor([5, -5]), 3)
+    tensor([2, 1])
+    """
     return deliver(modulo(input, other), out)
 
 
@@ -481,5 +486,10 @@ def modulo(x: Any, y: Any) -> Any:
 
 @public("floor_divide", "Tensor.floor_divide_", method=True)
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """`floor(input / other)`."""
+    """`floor(input / other)`.
+
+    >>> import retrograd as rg
+    >>> rg.floor_divide(rg.tensor([7, -7]), 2)
+    tensor([ 3, -4])
+    """
     return deliver(apply2(FloorDivide(), number_pair(input, other), other), out)

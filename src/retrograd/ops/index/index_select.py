@@ -179,7 +179,13 @@ def _line(index: Tensor) -> SavedConstant:
 
 @public("index_select", method=True)
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The rows (or columns, …) of `input` that `index` names along `dim`, as a copy."""
+    """The rows (or columns, …) of `input` that `index` names along `dim`, as a copy.
+
+    >>> import retrograd as rg
+    >>> rg.index_select(rg.arange(6).reshape(2, 3), 1, rg.tensor([2, 0]))
+    tensor([[2, 0],
+            [5, 3]])
+    """
     x = require_tensor("index_select", "input", 1, input)
     d, at = wrap_dim(dim, x.array.ndim), _vector("index_select", index, 2, "int32 or int64")
     i = at.array
@@ -205,7 +211,12 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
 def index_add(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1, out: Tensor | None = None
 ) -> Tensor:
-    """A copy of `input` with the rows of `source`, times `alpha`, added to those that `index` names along `dim`."""
+    """A copy of `input` with the rows of `source`, times `alpha`, added to those that `index` names along `dim`.
+
+    >>> import retrograd as rg
+    >>> rg.index_add(rg.zeros(3), 0, rg.tensor([0, 2, 0]), rg.tensor([1.0, 2.0, 3.0]))
+    tensor([4., 0., 2.])
+    """
     x, src = require_tensor("index_add", "input", 1, input), require_tensor("index_add", "source", 3, source)
     d, at = wrap_dim(dim, x.array.ndim), _vector("index_add_", index, 2)
     i = at.array
@@ -245,7 +256,12 @@ def index_add(
 def index_copy(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
-    """A copy of `input` with the rows of `source` written to those that `index` names along `dim`."""
+    """A copy of `input` with the rows of `source` written to those that `index` names along `dim`.
+
+    >>> import retrograd as rg
+    >>> rg.index_copy(rg.zeros(3), 0, rg.tensor([2, 0]), rg.tensor([1.0, 2.0]))
+    tensor([2., 0., 1.])
+    """
     if autocasting_on_cpu():
         return widest(index_copy, input, dim, index, source, out=out)
     x, src = (
@@ -294,7 +310,12 @@ def _check_rows(x: Array, d: int, i: Array, source: Array) -> None:
 
 @public("index_fill", "Tensor.index_fill_", method=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -> Tensor:
-    """A copy of `input` with `value`, a number or a 0-dim tensor, in the rows that `index` names along `dim`."""
+    """A copy of `input` with `value`, a number or a 0-dim tensor, in the rows that `index` names along `dim`.
+
+    >>> import retrograd as rg
+    >>> rg.index_fill(rg.zeros(3), 0, rg.tensor([0, 2]), 7)
+    tensor([7., 0., 7.])
+    """
     x = require_tensor("index_fill", "input", 1, input)
     if isinstance(value, Tensor) and value.array.ndim:
         raise ShapeError(

@@ -213,7 +213,12 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """The binary cross entropy of `sigmoid(input)`, without overflow; `pos_weight` weighs positive targets."""
+    """The binary cross entropy of `sigmoid(input)`, without overflow; `pos_weight` weighs positive targets.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.binary_cross_entropy_with_logits(rg.tensor([0.0, 100.0]), rg.tensor([1.0, 1.0]))
+    tensor(0.3466)
+    """
     if autocasting():
         return in_float32(
             binary_cross_entropy_with_logits,

@@ -374,6 +374,10 @@ def kl_div(
     Args:
         reduction: "none", "sum", "mean" (over all elements) or "batchmean" (the sum over the size of the batch).
         log_target: whether `target` is a logarithm too.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.kl_div(rg.tensor([[0.5, 0.5]]).log(), rg.tensor([[0.25, 0.75]]), reduction="batchmean")
+    tensor(0.1308)
     """
     if autocasting():
         return in_float32(kl_div, input, target, size_average, reduce, reduction, log_target)

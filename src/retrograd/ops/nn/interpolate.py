@@ -327,7 +327,12 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @public("pixel_unshuffle", "nn.functional.pixel_unshuffle")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """The inverse of pixel_shuffle: squares of pixels turned into channels."""
+    """The inverse of pixel_shuffle: squares of pixels turned into channels.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.pixel_unshuffle(rg.zeros(1, 1, 4, 4), 2).shape
+    torch.Size([1, 4, 2, 2])
+    """
     x = require_tensor("pixel_unshuffle", "input", 1, input)
     factor = _factor("pixel_unshuffle", "downscale_factor", downscale_factor, x)
     for name, d in (("height", -2), ("width", -1)):

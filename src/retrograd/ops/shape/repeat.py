@@ -84,7 +84,13 @@ def repeat(input: Tensor, *given: int | Sequence[int], repeats: Sequence[int] | 
 
 @public("tile")
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """Copies of `input` laid side by side; dimensions that `dims` does not name stay as they are."""
+    """Copies of `input` laid side by side; dimensions that `dims` does not name stay as they are.
+
+    >>> import retrograd as rg
+    >>> rg.tile(rg.tensor([1, 2]), (2, 2))
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
     x = require_tensor("tile", "input", 1, input)
     counts = listed("tile", "dims", dims)
     return repeat(x, (1,) * (x.array.ndim - len(counts)) + counts)

@@ -473,7 +473,12 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 
 @public("broadcast_tensors")
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Each tensor expanded to the shape they all broadcast to."""
+    """Each tensor expanded to the shape they all broadcast to.
+
+    >>> import retrograd as rg
+    >>> [t.shape for t in rg.broadcast_tensors(rg.zeros(2, 1), rg.zeros(3))]
+    [torch.Size([2, 3]), torch.Size([2, 3])]
+    """
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
@@ -513,7 +518,12 @@ def squeeze(input: Tensor, *dims: int | Sequence[int], dim: Dims = None, axis: D
 
 @public("unsqueeze", method=True)
 def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None) -> Tensor:
-    """A view with a dimension of size 1 put in at `dim` (`axis` is accepted too)."""
+    """A view with a dimension of size 1 put in at `dim` (`axis` is accepted too).
+
+    >>> import retrograd as rg
+    >>> rg.unsqueeze(rg.zeros(3), 1).shape
+    torch.Size([3, 1])
+    """
     x = require_tensor("unsqueeze", "input", 1, input)
     if dim is None:
         dim = axis
