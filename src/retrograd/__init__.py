@@ -240,16 +240,13 @@ if _typing.TYPE_CHECKING:
     from retrograd.ops.elementwise.arithmetic import (
         add,
         div,
-        float_power,
         floor_divide,
         mul,
         neg,
         positive,
-        pow,
         reciprocal,
         remainder,
         rsub,
-        square,
         sub,
         true_divide,
     )
@@ -374,6 +371,11 @@ if _typing.TYPE_CHECKING:
         isposinf,
         nan_to_num,
         signbit,
+    )
+    from retrograd.ops.elementwise.power import (
+        float_power,
+        pow,
+        square,
     )
     from retrograd.ops.elementwise.rounding import (
         ceil,
@@ -856,6 +858,9 @@ if _typing.TYPE_CHECKING:
         stack,
         vstack,
     )
+    from retrograd.ops.shape.repeat import (
+        tile,
+    )
     from retrograd.ops.shape.reshape import (
         broadcast_shapes,
         broadcast_tensors,
@@ -866,7 +871,6 @@ if _typing.TYPE_CHECKING:
         ravel,
         reshape,
         squeeze,
-        tile,
         unflatten,
         unsqueeze,
     )

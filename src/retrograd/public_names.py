@@ -6,10 +6,9 @@ Written by `tools/generate.py` from the op library.
 METHODS: dict[str, str] = {
     "retrograd.ops.elementwise.addcmul": "addcdiv addcmul lerp",
     "retrograd.ops.elementwise.arithmetic": (
-        "add div divide divide_ float_power floor_divide floor_divide_ mul multiply "
-        "multiply_ neg neg_ negative negative_ positive pow pow_ reciprocal reciprocal_ "
-        "remainder remainder_ square square_ sub subtract subtract_ true_divide "
-        "true_divide_"
+        "add div divide divide_ floor_divide floor_divide_ mul multiply multiply_ neg "
+        "neg_ negative negative_ positive reciprocal reciprocal_ remainder remainder_ sub "
+        "subtract subtract_ true_divide true_divide_"
     ),
     "retrograd.ops.elementwise.binary": (
         "arctan2 arctan2_ atan2 atan2_ copysign copysign_ fmax fmin gcd gcd_ heaviside "
@@ -35,6 +34,7 @@ METHODS: dict[str, str] = {
     "retrograd.ops.elementwise.floating_point": (
         "frexp isfinite isinf isnan isneginf isposinf nan_to_num nan_to_num_ signbit"
     ),
+    "retrograd.ops.elementwise.power": "float_power pow pow_ square square_",
     "retrograd.ops.elementwise.rounding": (
         "ceil ceil_ fix fix_ floor floor_ fmod fmod_ frac frac_ round round_ trunc trunc_"
     ),
@@ -102,9 +102,10 @@ METHODS: dict[str, str] = {
     "retrograd.ops.reduce.unique": "unique unique_consecutive",
     "retrograd.ops.shape.combinations": "__reversed__ nonzero_static sum_to_size",
     "retrograd.ops.shape.diagonals": ("diag diag_embed diagflat diagonal trace tril tril_ triu triu_"),
+    "retrograd.ops.shape.repeat": "repeat tile",
     "retrograd.ops.shape.reshape": (
-        "as_subclass broadcast_to expand expand_as flatten is_same_size ravel repeat "
-        "reshape reshape_as squeeze tile unflatten unsqueeze view view_as"
+        "as_subclass broadcast_to expand expand_as flatten is_same_size ravel reshape "
+        "reshape_as squeeze unflatten unsqueeze view view_as"
     ),
     "retrograd.ops.shape.split": (
         "chunk dsplit hsplit narrow select split split_with_sizes tensor_split unbind vsplit"
@@ -166,8 +167,8 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.errors": "OutOfMemoryError",
     "retrograd.ops.elementwise.addcmul": "addcdiv addcmul lerp",
     "retrograd.ops.elementwise.arithmetic": (
-        "add div divide=div float_power floor_divide mul multiply=mul neg negative=neg "
-        "positive pow reciprocal remainder rsub square sub subtract=sub true_divide"
+        "add div divide=div floor_divide mul multiply=mul neg negative=neg positive "
+        "reciprocal remainder rsub sub subtract=sub true_divide"
     ),
     "retrograd.ops.elementwise.binary": (
         "arctan2=atan2 atan2 copysign fmax fmin gcd heaviside hypot lcm ldexp logaddexp "
@@ -189,6 +190,7 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.elementwise.floating_point": (
         "frexp isfinite isinf isnan isneginf isposinf nan_to_num signbit"
     ),
+    "retrograd.ops.elementwise.power": "float_power pow square",
     "retrograd.ops.elementwise.rounding": "ceil fix=trunc floor fmod frac round trunc",
     "retrograd.ops.elementwise.sign": "abs absolute=abs sgn sign",
     "retrograd.ops.elementwise.trigonometry": (
@@ -300,9 +302,10 @@ FUNCTIONS: dict[str, str] = {
         "atleast_1d atleast_2d atleast_3d cat column_stack concat concatenate dstack "
         "hstack meshgrid row_stack stack vstack"
     ),
+    "retrograd.ops.shape.repeat": "tile",
     "retrograd.ops.shape.reshape": (
         "broadcast_shapes broadcast_tensors broadcast_to flatten is_same_size numel ravel "
-        "reshape squeeze tile unflatten unsqueeze"
+        "reshape squeeze unflatten unsqueeze"
     ),
     "retrograd.ops.shape.split": (
         "chunk dsplit hsplit narrow select split split_with_sizes tensor_split unbind vsplit"
@@ -373,9 +376,7 @@ FUNCTIONAL: dict[str, str] = {
         "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d "
         "adaptive_max_pool1d_with_indices adaptive_max_pool2d "
         "adaptive_max_pool2d_with_indices adaptive_max_pool3d "
-        "adaptive_max_pool3d_with_indices fractional_max_pool2d "
-        "fractional_max_pool2d_with_indices fractional_max_pool3d "
-        "fractional_max_pool3d_with_indices"
+        "adaptive_max_pool3d_with_indices"
     ),
     "retrograd.ops.nn.attention": "scaled_dot_product_attention",
     "retrograd.ops.nn.avg_pool": ("avg_pool1d avg_pool2d avg_pool3d lp_pool1d lp_pool2d lp_pool3d"),
@@ -383,12 +384,11 @@ FUNCTIONAL: dict[str, str] = {
         "batch_norm=functional_batch_norm instance_norm=functional_instance_norm"
     ),
     "retrograd.ops.nn.bilinear": "bilinear",
+    "retrograd.ops.nn.binary_cross_entropy": ("binary_cross_entropy binary_cross_entropy_with_logits"),
     "retrograd.ops.nn.conv": (
         "conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d"
     ),
-    "retrograd.ops.nn.cross_entropy": (
-        "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy kl_div nll_loss"
-    ),
+    "retrograd.ops.nn.cross_entropy": "cross_entropy kl_div nll_loss",
     "retrograd.ops.nn.ctc_loss": "ctc_loss=functional_ctc_loss",
     "retrograd.ops.nn.difference_loss": "huber_loss l1_loss mse_loss smooth_l1_loss",
     "retrograd.ops.nn.dropout": (
@@ -397,6 +397,10 @@ FUNCTIONAL: dict[str, str] = {
     "retrograd.ops.nn.embedding": "embedding one_hot",
     "retrograd.ops.nn.embedding_bag": "embedding_bag",
     "retrograd.ops.nn.fold": "fold unfold",
+    "retrograd.ops.nn.fractional_pool": (
+        "fractional_max_pool2d fractional_max_pool2d_with_indices fractional_max_pool3d "
+        "fractional_max_pool3d_with_indices"
+    ),
     "retrograd.ops.nn.gated": "glu hardshrink prelu rrelu rrelu_ softshrink",
     "retrograd.ops.nn.grid_sample": "affine_grid grid_sample",
     "retrograd.ops.nn.interpolate": (

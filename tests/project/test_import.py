@@ -24,10 +24,11 @@ from .sources import PACKAGE, python_files, relative, tree
 # The op modules that Python's operators need, and what those import. Every further one makes `import retrograd` slower.
 OPERATORS = {
     "common", "elementwise", "elementwise.arithmetic", "elementwise.choose", "elementwise.compare",
-    "elementwise.exponential", "elementwise.rounding", "elementwise.sign", "index", "index.getitem", "inplace",
-    "inplace.fill", "inplace.write", "linalg", "linalg.matmul", "linalg.product_arguments", "operators", "reduce",
-    "reduce.running_sums", "reduce.sums", "register", "shape", "shape.join", "shape.reshape", "shape.split", "special",
-    "special.real", "tensor", "tensor.convert", "tensor.create", "tensor.data",
+    "elementwise.exponential", "elementwise.power", "elementwise.rounding", "elementwise.sign", "index",
+    "index.getitem", "inplace", "inplace.fill", "inplace.write", "linalg", "linalg.matmul",
+    "linalg.product_arguments", "operators", "reduce", "reduce.running_sums", "reduce.sums", "register", "shape",
+    "shape.join", "shape.reshape", "shape.split", "special", "special.real", "tensor", "tensor.convert",
+    "tensor.create", "tensor.data",
 }  # fmt: skip
 # Parts of the package that are loaded when they are asked for.
 LATER = tuple(

@@ -25,7 +25,12 @@ class TensorConversions(TensorFacts):
     _requires: bool = False
 
     def item(self) -> Any:
-        """The only element, as a Python number."""
+        """The only element, as a Python number.
+
+        >>> import retrograd as rg
+        >>> rg.tensor([2.5]).item()
+        2.5
+        """
         if self.array.size != 1:
             raise RuntimeError(
                 f"a Tensor with {self.array.size} elements cannot be converted to Scalar. Reduce it first (sum, mean, "
@@ -34,7 +39,12 @@ class TensorConversions(TensorFacts):
         return self.array.item()
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers; a 0-dim tensor gives its number."""
+        """The elements as nested lists of Python numbers; a 0-dim tensor gives its number.
+
+        >>> import retrograd as rg
+        >>> rg.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
         return self.array.tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:

@@ -86,7 +86,12 @@ class TensorFacts(TensorMethods):
     @overload
     def size(self, dim: int) -> int: ...
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one dimension."""
+        """The shape, or the size of one dimension.
+
+        >>> import retrograd as rg
+        >>> rg.zeros(2, 3).size(), rg.zeros(2, 3).size(-1)
+        (torch.Size([2, 3]), 3)
+        """
         if dim is None:
             return self.shape
         if not -self.array.ndim <= dim < self.array.ndim:
@@ -118,7 +123,12 @@ class TensorFacts(TensorMethods):
     @overload
     def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> Any:
-        """Steps between neighbours in each dimension, in elements."""
+        """Steps between neighbours in each dimension, in elements.
+
+        >>> import retrograd as rg
+        >>> rg.zeros(2, 3).stride()
+        (3, 1)
+        """
         if self.array.size == 0:
             # NumPy's strides of empty arrays are arbitrary; PyTorch's are those of a dense one.
             steps = [1]

@@ -9,24 +9,22 @@ from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.distributions import constraints
 from retrograd.distributions.exp_family import ExponentialFamily
+from retrograd.distributions.odds import ByOdds
 from retrograd.distributions.utils import (
     Given,
     broadcast_all,
     either,
-    lazy_property,
     listed,
-    logits_to_probs,
-    probs_to_logits,
 )
 from retrograd.ops.nn.activation import softplus
-from retrograd.ops.nn.cross_entropy import binary_cross_entropy_with_logits
+from retrograd.ops.nn.binary_cross_entropy import binary_cross_entropy_with_logits
 from retrograd.ops.random.sampling import bernoulli
 from retrograd.ops.tensor.create import arange
 
 __all__ = ["Bernoulli"]
 
 
-class Bernoulli(ExponentialFamily):
+class Bernoulli(ByOdds, ExponentialFamily):
     """1 with probability `probs`, else 0; or by `logits`, the logarithms of the odds.
 
     >>> import retrograd as rg
@@ -48,25 +46,6 @@ class Bernoulli(ExponentialFamily):
         name, given = either(probs, logits)
         (vars(self)[name],) = broadcast_all(given)
         super().__init__(self._param.size(), validate_args=validate_args)
-
-    @property
-    def _param(self) -> Tensor:
-        return self.probs if "probs" in vars(self) else self.logits
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        """The logarithms of the odds."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        """The probability of 1."""
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._param.size()
 
     @property
     def mean(self) -> Tensor:

@@ -9,14 +9,12 @@ from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
+from retrograd.distributions.odds import ByOdds
 from retrograd.distributions.utils import (
     Given,
     broadcast_all,
     either,
-    lazy_property,
     listed,
-    logits_to_probs,
-    probs_to_logits,
 )
 from retrograd.ops.random.sampling import binomial
 from retrograd.ops.tensor.create import arange
@@ -24,7 +22,7 @@ from retrograd.ops.tensor.create import arange
 __all__ = ["Binomial"]
 
 
-class Binomial(Distribution):
+class Binomial(ByOdds, Distribution):
     """How many of `total_count` trials succeed, each with probability `probs`; or by `logits`, the log-odds."""
 
     arg_constraints: dict[str, constraints.Constraint] = {
@@ -50,25 +48,6 @@ class Binomial(Distribution):
     def support(self) -> constraints.Constraint:
         """Counts up to the number of trials."""
         return constraints.integer_interval(0, self.total_count)
-
-    @property
-    def _param(self) -> Tensor:
-        return self.probs if "probs" in vars(self) else self.logits
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        """The logarithms of the odds."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        """The probability of success."""
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._param.size()
 
     @property
     def mean(self) -> Tensor:

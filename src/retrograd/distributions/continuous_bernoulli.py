@@ -9,6 +9,7 @@ from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.distributions import constraints
 from retrograd.distributions.exp_family import ExponentialFamily
+from retrograd.distributions.odds import ByOdds
 from retrograd.distributions.utils import (
     Given,
     broadcast_all,
@@ -16,7 +17,6 @@ from retrograd.distributions.utils import (
     either,
     lazy_property,
     logits_to_probs,
-    probs_to_logits,
 )
 from retrograd.ops.elementwise.choose import where
 from retrograd.ops.random.sampling import rand
@@ -24,7 +24,7 @@ from retrograd.ops.random.sampling import rand
 __all__ = ["ContinuousBernoulli"]
 
 
-class ContinuousBernoulli(ExponentialFamily):
+class ContinuousBernoulli(ByOdds, ExponentialFamily):
     """Numbers between 0 and 1 with a density that grows as probs**x (1 - probs)**(1 - x).
 
     Between the probabilities of `lims` the formulas divide 0 by 0, and series stand for them.
@@ -56,24 +56,10 @@ class ContinuousBernoulli(ExponentialFamily):
         self._lims = lims
         super().__init__(param.size(), validate_args=validate_args)
 
-    @property
-    def _param(self) -> Tensor:
-        return self.probs if "probs" in vars(self) else self.logits
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        """The logarithms of the odds."""
-        return probs_to_logits(self.probs, is_binary=True)
-
     @lazy_property
     def probs(self) -> Tensor:
         """The probability that a Bernoulli distribution would have."""
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._param.size()
 
     def _stable(self) -> Tensor:
         """Where the formulas do not divide 0 by 0."""

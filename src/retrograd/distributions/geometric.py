@@ -18,7 +18,7 @@ from retrograd.distributions.utils import (
     logits_to_probs,
     probs_to_logits,
 )
-from retrograd.ops.nn.cross_entropy import binary_cross_entropy_with_logits
+from retrograd.ops.nn.binary_cross_entropy import binary_cross_entropy_with_logits
 from retrograd.ops.random.sampling import rand
 from retrograd.ops.tensor.create import zeros_like
 

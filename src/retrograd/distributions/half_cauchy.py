@@ -5,56 +5,26 @@ from __future__ import annotations
 import math
 
 from retrograd.core.tensor import Tensor
-from retrograd.distributions import constraints
 from retrograd.distributions.cauchy import Cauchy
-from retrograd.distributions.transformed_distribution import TransformedDistribution
-from retrograd.distributions.transforms import AbsTransform
+from retrograd.distributions.half import Half
 from retrograd.distributions.utils import Given
-from retrograd.ops.elementwise.choose import where
-from retrograd.ops.tensor.create import full, zeros_like
+from retrograd.ops.tensor.create import full
 
 __all__ = ["HalfCauchy"]
 
 
-class HalfCauchy(TransformedDistribution):
-    """Distances from 0 of a Cauchy distribution with this `scale`."""
+class HalfCauchy(Half):
+    """Distances from 0 of a Cauchy distribution with this `scale`, which half of them exceed."""
 
-    arg_constraints: dict[str, constraints.Constraint] = {"scale": constraints.positive}
-    support = constraints.nonnegative
     base_dist: Cauchy
 
     def __init__(self, scale: Given, validate_args: bool | None = None) -> None:
-        super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
-
-    @property
-    def scale(self) -> Tensor:
-        """The value that half of all exceed."""
-        return self.base_dist.scale
+        super().__init__(Cauchy(0, scale, validate_args=False), validate_args)
 
     @property
     def mean(self) -> Tensor:
         return full(self._extended_shape(), math.inf, dtype=self.scale.dtype, device=self.scale.device)
 
     @property
-    def mode(self) -> Tensor:
-        return zeros_like(self.scale)
-
-    @property
     def variance(self) -> Tensor:
         return self.base_dist.variance
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
-        return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
-
-    def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, prob: Tensor) -> Tensor:
-        return self.base_dist.icdf((prob + 1) / 2)
-
-    def entropy(self) -> Tensor:
-        return self.base_dist.entropy() - math.log(2)

@@ -10,13 +10,12 @@ from retrograd.core.tensor import Tensor
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
 from retrograd.distributions.gamma import Gamma
+from retrograd.distributions.odds import ByOdds
 from retrograd.distributions.utils import (
     Given,
     broadcast_all,
     either,
     lazy_property,
-    logits_to_probs,
-    probs_to_logits,
 )
 from retrograd.ops.nn.activation import logsigmoid
 from retrograd.ops.random.sampling import poisson
@@ -24,7 +23,7 @@ from retrograd.ops.random.sampling import poisson
 __all__ = ["NegativeBinomial"]
 
 
-class NegativeBinomial(Distribution):
+class NegativeBinomial(ByOdds, Distribution):
     """How many trials succeed, with probability `probs` or log-odds `logits`, before `total_count` of them fail."""
 
     arg_constraints: dict[str, constraints.Constraint] = {
@@ -45,25 +44,6 @@ class NegativeBinomial(Distribution):
         count, vars(self)[name] = broadcast_all(total_count, given)
         self.total_count: Tensor = count.type_as(self._param)
         super().__init__(self._param.size(), validate_args=validate_args)
-
-    @property
-    def _param(self) -> Tensor:
-        return self.probs if "probs" in vars(self) else self.logits
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        """The logarithms of the odds."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        """The probability of success."""
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._param.size()
 
     @property
     def mean(self) -> Tensor:

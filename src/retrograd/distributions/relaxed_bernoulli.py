@@ -8,6 +8,7 @@ from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
+from retrograd.distributions.odds import ByOdds
 from retrograd.distributions.transformed_distribution import TransformedDistribution
 from retrograd.distributions.transforms import SigmoidTransform
 from retrograd.distributions.utils import (
@@ -15,9 +16,6 @@ from retrograd.distributions.utils import (
     broadcast_all,
     clamp_probs,
     either,
-    lazy_property,
-    logits_to_probs,
-    probs_to_logits,
 )
 from retrograd.ops.nn.activation import softplus
 from retrograd.ops.random.sampling import rand
@@ -25,7 +23,7 @@ from retrograd.ops.random.sampling import rand
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
 
-class LogitRelaxedBernoulli(Distribution):
+class LogitRelaxedBernoulli(ByOdds, Distribution):
     """The log-odds of samples of `RelaxedBernoulli`."""
 
     arg_constraints: dict[str, constraints.Constraint] = {
@@ -46,25 +44,6 @@ class LogitRelaxedBernoulli(Distribution):
         name, given = either(probs, logits)
         (vars(self)[name],) = broadcast_all(given)
         super().__init__(self._param.size(), validate_args=validate_args)
-
-    @property
-    def _param(self) -> Tensor:
-        return self.probs if "probs" in vars(self) else self.logits
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        """The logarithms of the odds."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        """The probability of 1."""
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._param.size()
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)

@@ -353,6 +353,10 @@ class PReLU(Module):
         num_parameters: 1, or the number of channels: a slope for each.
         init: the first value of the slopes.
         device, dtype: of the slopes.
+
+    >>> import retrograd as rg
+    >>> rg.nn.PReLU(init=0.5)(rg.tensor([-2.0, 3.0]))
+    tensor([-1.,  3.], grad_fn=<PreluKernelBackward0>)
     """
 
     def __init__(

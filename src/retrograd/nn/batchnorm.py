@@ -147,7 +147,12 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalises each channel of images over a batch: (N, C, H, W). The arguments are those of BatchNorm1d."""
+    """Normalises each channel of images over a batch: (N, C, H, W). The arguments are those of BatchNorm1d.
+
+    >>> import retrograd as rg
+    >>> rg.nn.BatchNorm2d(3)(rg.zeros(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 4:

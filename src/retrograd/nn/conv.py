@@ -387,7 +387,15 @@ class LazyConv1d(_LazyConv, Conv1d):
 
 
 class LazyConv2d(_LazyConv, Conv2d):
-    """A Conv2d that learns `in_channels` from its first input; the other arguments are those of Conv2d."""
+    """A Conv2d that learns `in_channels` from its first input; the other arguments are those of Conv2d.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.LazyConv2d(8, 3)
+    >>> layer(rg.zeros(1, 3, 5, 5)).shape
+    torch.Size([1, 8, 3, 3])
+    >>> layer.in_channels
+    3
+    """
 
     cls_to_become = Conv2d
 

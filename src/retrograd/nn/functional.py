@@ -66,10 +66,6 @@ if _typing.TYPE_CHECKING:
         adaptive_max_pool2d_with_indices,
         adaptive_max_pool3d,
         adaptive_max_pool3d_with_indices,
-        fractional_max_pool2d,
-        fractional_max_pool2d_with_indices,
-        fractional_max_pool3d,
-        fractional_max_pool3d_with_indices,
     )
     from retrograd.ops.nn.attention import (
         scaled_dot_product_attention,
@@ -91,6 +87,10 @@ if _typing.TYPE_CHECKING:
     from retrograd.ops.nn.bilinear import (
         bilinear,
     )
+    from retrograd.ops.nn.binary_cross_entropy import (
+        binary_cross_entropy,
+        binary_cross_entropy_with_logits,
+    )
     from retrograd.ops.nn.conv import (
         conv1d,
         conv2d,
@@ -101,8 +101,6 @@ if _typing.TYPE_CHECKING:
         conv_transpose3d,
     )
     from retrograd.ops.nn.cross_entropy import (
-        binary_cross_entropy,
-        binary_cross_entropy_with_logits,
         cross_entropy,
         kl_div,
         nll_loss,
@@ -134,6 +132,12 @@ if _typing.TYPE_CHECKING:
     from retrograd.ops.nn.fold import (
         fold,
         unfold,
+    )
+    from retrograd.ops.nn.fractional_pool import (
+        fractional_max_pool2d,
+        fractional_max_pool2d_with_indices,
+        fractional_max_pool3d,
+        fractional_max_pool3d_with_indices,
     )
     from retrograd.ops.nn.gated import (
         glu,

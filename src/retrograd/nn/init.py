@@ -141,7 +141,12 @@ def _uniform_accepted(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fills with one value."""
+    """Fills with one value.
+
+    >>> import retrograd as rg
+    >>> rg.nn.init.constant_(rg.empty(2), 0.5)
+    tensor([0.5000, 0.5000])
+    """
     with no_grad():
         return tensor.fill_(val)
 
@@ -158,7 +163,13 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Makes a matrix the identity, as far as it goes."""
+    """Makes a matrix the identity, as far as it goes.
+
+    >>> import retrograd as rg
+    >>> rg.nn.init.eye_(rg.empty(2, 3))
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with no_grad():

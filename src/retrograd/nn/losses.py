@@ -90,7 +90,12 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Half of the squared difference; where that is larger than `delta`, a line."""
+    """Half of the squared difference; where that is larger than `delta`, a line.
+
+    >>> import retrograd as rg
+    >>> rg.nn.HuberLoss()(rg.tensor([0.5, 4.0]), rg.zeros(2))
+    tensor(1.8125)
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         if not isinstance(delta, (float, int)):
@@ -113,6 +118,10 @@ class NLLLoss(_WeightedLoss):
         weight: of each class.
         ignore_index: a target that does not count.
         reduction: "mean", "sum" or "none".
+
+    >>> import retrograd as rg
+    >>> rg.nn.NLLLoss()(rg.tensor([[0.25, 0.75]]).log(), rg.tensor([1]))
+    tensor(0.2877)
     """
 
     def __init__(
@@ -291,6 +300,10 @@ class BCEWithLogitsLoss(_Loss):
         weight: of each element.
         reduction: "mean", "sum" or "none".
         pos_weight: of targets that are 1, by class.
+
+    >>> import retrograd as rg
+    >>> rg.nn.BCEWithLogitsLoss()(rg.tensor([0.0, 100.0]), rg.tensor([1.0, 1.0]))
+    tensor(0.3466)
     """
 
     def __init__(
@@ -318,6 +331,10 @@ class KLDivLoss(_Loss):
     Args:
         reduction: also "batchmean": the sum over the number of samples, which is what mathematics calls so.
         log_target: whether the target is a logarithm too.
+
+    >>> import retrograd as rg
+    >>> rg.nn.KLDivLoss(reduction="batchmean")(rg.tensor([[0.5, 0.5]]).log(), rg.tensor([[0.25, 0.75]]))
+    tensor(0.1308)
     """
 
     def __init__(
@@ -396,6 +413,11 @@ class CTCLoss(_Loss):
         blank: the class that stands for nothing.
         reduction: "mean", "sum" or "none".
         zero_infinity: make losses that are infinite 0.
+
+    >>> import retrograd as rg
+    >>> likelihoods = rg.full((5, 1, 3), 1 / 3).log()
+    >>> rg.nn.CTCLoss()(likelihoods, rg.tensor([[1, 2]]), (5,), (2,))
+    tensor(0.9689)
     """
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:

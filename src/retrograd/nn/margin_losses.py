@@ -133,6 +133,10 @@ class TripletMarginLoss(_Loss):
         eps: what is added to differences.
         swap: take the distance of positive and negative where that is smaller.
         reduction: "mean", "sum" or "none".
+
+    >>> import retrograd as rg
+    >>> rg.nn.TripletMarginLoss()(rg.zeros(1, 2), rg.zeros(1, 2), rg.tensor([[0.5, 0.0]]))
+    tensor(0.5000)
     """
 
     def __init__(

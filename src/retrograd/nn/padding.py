@@ -109,7 +109,14 @@ class ZeroPad1d(_ZeroPadNd, ConstantPad1d):
 
 
 class ZeroPad2d(_ZeroPadNd, ConstantPad2d):
-    """An image with zeros around it."""
+    """An image with zeros around it.
+
+    >>> import retrograd as rg
+    >>> rg.nn.ZeroPad2d(1)(rg.ones(1, 1, 1))
+    tensor([[[0., 0., 0.],
+             [0., 1., 0.],
+             [0., 0., 0.]]])
+    """
 
 
 class ZeroPad3d(_ZeroPadNd, ConstantPad3d):

@@ -432,7 +432,12 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """As AdaptiveAvgPool1d, for images."""
+    """As AdaptiveAvgPool1d, for images.
+
+    >>> import retrograd as rg
+    >>> rg.nn.AdaptiveAvgPool2d(1)(rg.tensor([[[1.0, 3.0], [5.0, 7.0]]]))
+    tensor([[[4.]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The means."""

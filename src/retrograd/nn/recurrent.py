@@ -47,18 +47,7 @@ class RNNBase(Module):
         _check_options(mode, dropout, num_layers)
         _check_type("bias", bias, bool)
         _check_type("batch_first", batch_first, bool)
-        for name, size in (
-            ("input_size", input_size),
-            ("hidden_size", hidden_size),
-            ("num_layers", num_layers),
-        ):
-            _check_type(name, size, int)
-            if size <= 0:
-                raise ValueError(f"{name} must be greater than zero")
-        if proj_size < 0:
-            raise ValueError("proj_size should be a positive integer or zero to disable projections")
-        if proj_size >= hidden_size:
-            raise ValueError("proj_size has to be smaller than hidden_size")
+        _check_sizes(input_size, hidden_size, num_layers, proj_size)
         self.mode = mode
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -242,6 +231,21 @@ def _check_options(mode: str, dropout: Any, num_layers: Any) -> None:
 def _check_type(name: str, value: Any, kind: type) -> None:
     if not isinstance(value, kind):
         raise TypeError(f"{name} should be of type {kind.__name__}, got: {type(value).__name__}")
+
+
+def _check_sizes(input_size: int, hidden_size: int, num_layers: int, proj_size: int) -> None:
+    for name, size in (
+        ("input_size", input_size),
+        ("hidden_size", hidden_size),
+        ("num_layers", num_layers),
+    ):
+        _check_type(name, size, int)
+        if size <= 0:
+            raise ValueError(f"{name} must be greater than zero")
+    if proj_size < 0:
+        raise ValueError("proj_size should be a positive integer or zero to disable projections")
+    if proj_size >= hidden_size:
+        raise ValueError("proj_size has to be smaller than hidden_size")
 
 
 def _only_lstm_projects(options: dict[str, Any]) -> None:

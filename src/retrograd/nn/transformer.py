@@ -270,6 +270,12 @@ class TransformerDecoder(Module):
         decoder_layer: what they are copies of.
         num_layers: how many there are.
         norm: what comes after the last.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.TransformerDecoderLayer(8, 2, batch_first=True)
+    >>> decoder = rg.nn.TransformerDecoder(layer, 2)
+    >>> decoder(rg.zeros(1, 4, 8), rg.zeros(1, 6, 8)).shape
+    torch.Size([1, 4, 8])
     """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:

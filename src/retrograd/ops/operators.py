@@ -28,10 +28,10 @@ from retrograd.ops.elementwise.arithmetic import (
     Sub,
     modulo,
     positive,
-    power,
     refuse_bools,
     rsub,
 )
+from retrograd.ops.elementwise.power import power
 from retrograd.ops.elementwise.sign import abs as absolute
 from retrograd.ops.index.getitem import getitem, setitem
 from retrograd.ops.inplace.fill import clone_like

@@ -24,7 +24,15 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Gives parameters the elements of a vector, in their order, as their data."""
+    """Gives parameters the elements of a vector, in their order, as their data.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.Linear(2, 1)
+    >>> rg.nn.utils.vector_to_parameters(rg.tensor([1.0, 2.0, 3.0]), layer.parameters())
+    >>> layer.bias
+    Parameter containing:
+    tensor([3.], requires_grad=True)
+    """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     start = 0

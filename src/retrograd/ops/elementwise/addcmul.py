@@ -177,7 +177,12 @@ def addcmul(
     value: Number = 1,
     out: Tensor | None = None,
 ) -> Tensor:
-    """`input + value * tensor1 * tensor2`."""
+    """`input + value * tensor1 * tensor2`.
+
+    >>> import retrograd as rg
+    >>> rg.addcmul(rg.zeros(2), rg.tensor([1.0, 2.0]), rg.tensor([3.0, 4.0]), value=10)
+    tensor([30., 80.])
+    """
     if old:
         tensors, numbers = old_order("addcmul", (input, tensor1, tensor2, *old), ("value",))
         return addcmul(*tensors, **numbers, out=out)
@@ -196,7 +201,12 @@ def addcdiv(
     value: Number = 1,
     out: Tensor | None = None,
 ) -> Tensor:
-    """`input + value * tensor1 / tensor2`."""
+    """`input + value * tensor1 / tensor2`.
+
+    >>> import retrograd as rg
+    >>> rg.addcdiv(rg.zeros(2), rg.tensor([1.0, 2.0]), rg.tensor([2.0, 8.0]))
+    tensor([0.5000, 0.2500])
+    """
     if old:
         tensors, numbers = old_order("addcdiv", (input, tensor1, tensor2, *old), ("value",))
         return addcdiv(*tensors, **numbers, out=out)

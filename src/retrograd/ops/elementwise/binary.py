@@ -357,14 +357,24 @@ def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @public("hypot", "Tensor.hypot_", method=True)
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`sqrt(input ** 2 + other ** 2)`, without overflow."""
+    """`sqrt(input ** 2 + other ** 2)`, without overflow.
+
+    >>> import retrograd as rg
+    >>> rg.hypot(rg.tensor([3.0]), rg.tensor([4.0]))
+    tensor([5.])
+    """
     _tensors("hypot", input, other)
     return deliver(apply2(Hypot(), input, other), out)
 
 
 @public("copysign", "Tensor.copysign_", method=True)
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """`input` with the sign of `other`, a tensor or a number."""
+    """`input` with the sign of `other`, a tensor or a number.
+
+    >>> import retrograd as rg
+    >>> rg.copysign(rg.tensor([1.0, -2.0]), -1)
+    tensor([-1., -2.])
+    """
     x, other = require_tensor("copysign", "input", 1, input), python_number(other)
     if isinstance(other, (int, float)):
         return deliver(apply1(CopysignNumber(other), x), out)
@@ -373,7 +383,12 @@ def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None
 
 @public("ldexp", "ldexp_", method=True)
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`input * 2 ** other`."""
+    """`input * 2 ** other`.
+
+    >>> import retrograd as rg
+    >>> rg.ldexp(rg.tensor([1.0, 3.0]), rg.tensor([4, 1]))
+    tensor([16.,  6.])
+    """
     _tensors("ldexp", input, other)
     return deliver(apply2(Ldexp(), input, other), out)
 
@@ -385,7 +400,12 @@ def _no_complex(function: str, *operands: Tensor) -> None:
 
 @public("fmax", method=True)
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The larger of two tensors, element by element; NaN only where both are."""
+    """The larger of two tensors, element by element; NaN only where both are.
+
+    >>> import retrograd as rg
+    >>> rg.fmax(rg.tensor([1.0, float("nan")]), rg.tensor([0.0, 2.0]))
+    tensor([1., 2.])
+    """
     _tensors("fmax", input, other)
     _no_complex("fmax", input, other)
     return deliver(apply2(Fmax(), input, other), out)
@@ -408,7 +428,12 @@ def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
 
 @public("heaviside", "Tensor.heaviside_", method=True)
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """0 where `input` is negative, 1 where it is positive, `values` where it is 0."""
+    """0 where `input` is negative, 1 where it is positive, `values` where it is 0.
+
+    >>> import retrograd as rg
+    >>> rg.heaviside(rg.tensor([-1.0, 0.0, 2.0]), rg.tensor(0.5))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     _tensors("heaviside", input, values, "values")
     if "c" in (input.array.dtype.kind, values.array.dtype.kind):
         raise DtypeError("heaviside is not yet implemented for complex tensors.")
@@ -433,7 +458,12 @@ def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None 
 
 @public("special.xlog1py")
 def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """`input * log1p(other)`, and 0 where `input` is 0; either may be a number."""
+    """`input * log1p(other)`, and 0 where `input` is 0; either may be a number.
+
+    >>> import retrograd as rg
+    >>> rg.special.xlog1py(rg.tensor([0.0, 2.0]), rg.tensor([-1.0, 1.0]))
+    tensor([0.0000, 1.3863])
+    """
     forms = (Xlog1py, Xlog1pyOfNumber, Xlog1pyByNumber)
     return deliver(product_with_log("special_xlog1py", forms, input, other), out)
 
@@ -483,11 +513,21 @@ def _of_integers(function: str, input: Any, other: Any, out: Any) -> Tensor:
 
 @public("gcd", "gcd_", method=True)
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The greatest common divisor of integers."""
+    """The greatest common divisor of integers.
+
+    >>> import retrograd as rg
+    >>> rg.gcd(rg.tensor([12, 18]), rg.tensor(8))
+    tensor([4, 2])
+    """
     return _of_integers("gcd", input, other, out)
 
 
 @public("lcm", "lcm_", method=True)
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The least common multiple of integers."""
+    """The least common multiple of integers.
+
+    >>> import retrograd as rg
+    >>> rg.lcm(rg.tensor([4, 6]), rg.tensor(10))
+    tensor([20, 30])
+    """
     return _of_integers("lcm", input, other, out)

@@ -335,7 +335,12 @@ def _two_tensors(function: str, x: Any, y: Any) -> None:
 
 @public("maximum", method=True)
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The larger of two tensors, element by element; NaN wins."""
+    """The larger of two tensors, element by element; NaN wins.
+
+    >>> import retrograd as rg
+    >>> rg.maximum(rg.tensor([1, 4]), rg.tensor([3, 2]))
+    tensor([3, 4])
+    """
     _two_tensors("maximum", input, other)
     return deliver(apply2(Maximum(), input, other), out)
 

@@ -207,7 +207,12 @@ def _shifted(function: str, kernel: str, x: Any, y: Any, out: Any) -> Tensor:
 def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
-    """Where `|input - other| <= atol + rtol * |other|`."""
+    """Where `|input - other| <= atol + rtol * |other|`.
+
+    >>> import retrograd as rg
+    >>> rg.isclose(rg.tensor([1.0, 1.1]), rg.tensor([1.0 + 1e-9, 1.0]))
+    tensor([ True, False])
+    """
     return tensor_of(_close("isclose", input, other, rtol, atol, equal_nan))
 
 
@@ -215,7 +220,12 @@ def isclose(
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
-    """Whether all elements are close: `|input - other| <= atol + rtol * |other|`."""
+    """Whether all elements are close: `|input - other| <= atol + rtol * |other|`.
+
+    >>> import retrograd as rg
+    >>> rg.allclose(rg.tensor([1.0]), rg.tensor([1.0 + 1e-9]))
+    True
+    """
     if differ(input, other):
         raise RuntimeError(
             "vmap over torch.allclose isn't supported yet: each sample would have its own answer. Use "
@@ -263,7 +273,12 @@ def _in_blocks(xp: Backend, a: Array, b: Array) -> bool:
 
 @public("equal", method=True)
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape and the same elements."""
+    """Whether two tensors have the same shape and the same elements.
+
+    >>> import retrograd as rg
+    >>> rg.equal(rg.tensor([1, 2]), rg.tensor([1, 2])), rg.equal(rg.tensor([1, 2]), rg.tensor([1, 3]))
+    (True, False)
+    """
     a = require_tensor("equal", "input", 1, input).array
     b = require_tensor("equal", "other", 2, other).array
     if differ(input, other):

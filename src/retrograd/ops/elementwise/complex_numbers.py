@@ -146,7 +146,12 @@ def view_as_real(input: Tensor) -> Tensor:
 
 @public("view_as_complex")
 def view_as_complex(input: Tensor) -> Tensor:
-    """A view of pairs of real numbers, in the last dimension, as complex ones."""
+    """A view of pairs of real numbers, in the last dimension, as complex ones.
+
+    >>> import retrograd as rg
+    >>> rg.view_as_complex(rg.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([1.+2.j, 3.+4.j])
+    """
     if autocasting():
         return in_float32(view_as_complex, input)
     x = require_tensor("view_as_complex", "input", 1, input)

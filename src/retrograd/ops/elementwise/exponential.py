@@ -290,5 +290,10 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
 
 @public("special.entr")
 def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`-input * log(input)`, 0 at 0, and minus infinity where `input` is negative."""
+    """`-input * log(input)`, 0 at 0, and minus infinity where `input` is negative.
+
+    >>> import retrograd as rg
+    >>> rg.special.entr(rg.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.3466])
+    """
     return deliver(apply1(Entr(), input), out)

@@ -192,7 +192,12 @@ def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @public("round", "round_", method=True)
 def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = None) -> Tensor:
-    """Each element rounded to `decimals` places, 0 if none are given; halves go to the even neighbour."""
+    """Each element rounded to `decimals` places, 0 if none are given; halves go to the even neighbour.
+
+    >>> import retrograd as rg
+    >>> rg.round(rg.tensor([0.5, 1.5, 2.345])), rg.round(rg.tensor([2.345]), decimals=1)
+    (tensor([0., 2., 2.]), tensor([2.3000]))
+    """
     if decimals is not None:
         return special_round(input, decimals=decimals, out=out)
     _no_complex("round", input)
@@ -213,7 +218,12 @@ def special_round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None
 
 @public("frac", "frac_", method=True)
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The fraction of each element, with its sign."""
+    """The fraction of each element, with its sign.
+
+    >>> import retrograd as rg
+    >>> rg.frac(rg.tensor([1.25, -1.25]))
+    tensor([ 0.2500, -0.2500])
+    """
     return deliver(apply1(Frac(), input), out)
 
 

@@ -79,7 +79,12 @@ class Sign(ElementwiseUnary):
 
 @public("sgn", "Tensor.sgn_", method=True)
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """X / |x|, and 0 at 0, for each element."""
+    """X / |x|, and 0 at 0, for each element.
+
+    >>> import retrograd as rg
+    >>> rg.sgn(rg.tensor([3 + 4j, 0]))
+    tensor([0.6000+0.8000j, 0.0000+0.0000j])
+    """
     return deliver(apply1(Sgn(), input), out)
 
 

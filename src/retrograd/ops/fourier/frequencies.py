@@ -61,7 +61,12 @@ def rfftfreq(
     n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: DType | None = None, layout: object = None,
     device: DeviceLike = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The frequencies of the elements of `rfft` of `n` points at a distance `d`."""
+    """The frequencies of the elements of `rfft` of `n` points at a distance `d`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.rfftfreq(4, d=0.5)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     where = check_options(device, layout, False)
     count = int_from("fft_rfftfreq", "n", 1, n)
     with SHORTAGE_TOLD:
@@ -86,7 +91,12 @@ def _shift(function: str, input: Any, dim: Any, numpy: dict[str, Any], extra: in
 
 @public("fft.fftshift")
 def fftshift(input: Tensor, dim: int | Sequence[int] | None = None, **numpy: Any) -> Tensor:
-    """A spectrum with frequency 0 in the middle of each dimension in `dim`, all unless given."""
+    """A spectrum with frequency 0 in the middle of each dimension in `dim`, all unless given.
+
+    >>> import retrograd as rg
+    >>> rg.fft.fftshift(rg.fft.fftfreq(4))
+    tensor([-0.5000, -0.2500,  0.0000,  0.2500])
+    """
     return _shift("fftshift", input, dim, numpy, 0)
 
 

@@ -322,7 +322,12 @@ def ifft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None,
     **numpy: Any
 ) -> Tensor:  # fmt: skip
-    """The inverse of `fft`; `norm="backward"` scales by 1/n."""
+    """The inverse of `fft`; `norm="backward"` scales by 1/n.
+
+    >>> import retrograd as rg
+    >>> rg.fft.ifft(rg.fft.fft(rg.tensor([1.0, 2.0]))).real
+    tensor([1., 2.])
+    """
     if autocasting():
         return in_float32(ifft, input, n, dim, norm, out=out, **numpy)
     return _full("ifft", input, n, dim, norm, out, numpy, False)
@@ -349,7 +354,12 @@ def irfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None,
     **numpy: Any
 ) -> Tensor:  # fmt: skip
-    """The inverse of `rfft`. The signal's length `n` is even unless given: half a spectrum does not tell."""
+    """The inverse of `rfft`. The signal's length `n` is even unless given: half a spectrum does not tell.
+
+    >>> import retrograd as rg
+    >>> rg.fft.irfft(rg.fft.rfft(rg.tensor([1.0, 2.0, 3.0])), n=3)
+    tensor([1., 2., 3.])
+    """
     if autocasting():
         return in_float32(irfft, input, n, dim, norm, out=out, **numpy)
     return _real("irfft", input, n, dim, norm, out, numpy, False)

@@ -185,19 +185,9 @@ def stft(
     """
     if autocasting():
         return in_float32(
-            stft,
-            input,
-            n_fft,
-            hop_length,
-            win_length,
-            window,
-            center,
-            pad_mode,
-            normalized,
-            onesided,
-            return_complex,
-            align_to_window,
-        )
+            stft, input, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided,
+            return_complex, align_to_window,
+        )  # fmt: skip
     if center and align_to_window is not None:
         raise RuntimeError("stft align_to_window should only be set when center = false")
     x = require_tensor("stft", "input", 1, input)
@@ -205,10 +195,7 @@ def stft(
     hop = points // 4 if hop_length is None else int_from("stft", "hop_length", 3, hop_length)
     length = points if win_length is None else int_from("stft", "win_length", 4, win_length)
     kinds = {v.array.dtype.kind for v in (x, window) if v is not None}
-    if center and x.array.ndim <= 2:
-        ones = (1,) * (3 - x.array.ndim)
-        wide = pad(view(x, (*ones, *x.array.shape)), (points // 2, points // 2), pad_mode)
-        x = view(wide, wide.array.shape[len(ones) :])
+    x = _with_ends(x, points // 2, pad_mode) if center and x.array.ndim <= 2 else x
     if return_complex is None and "c" not in kinds:
         raise RuntimeError(
             "stft requires the return_complex parameter be given for real inputs: True for complex numbers, False for "
@@ -232,6 +219,13 @@ def stft(
     )
     pairs: Tensor = view_as_real(found)
     return pairs
+
+
+def _with_ends(x: Tensor, width: int, mode: str) -> Tensor:
+    """Signals with so many more points at both ends, as `pad` makes them: it wants three dimensions for that."""
+    ones = (1,) * (3 - x.array.ndim)
+    wide = pad(view(x, (*ones, *x.array.shape)), (width, width), mode)
+    return view(wide, wide.array.shape[len(ones) :])
 
 
 def _check_stft(x: Tensor, points: int, hop: int, length: int, window: Any) -> None:

@@ -378,7 +378,12 @@ def check_dtypes(complaint: str, x: Tensor, source: Tensor) -> None:
 
 @public("scatter_add", "Tensor.scatter_add_", method=True)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A copy of `input` with `src` added where `index` points along `dim`."""
+    """A copy of `input` with `src` added where `index` points along `dim`.
+
+    >>> import retrograd as rg
+    >>> rg.scatter_add(rg.zeros(3), 0, rg.tensor([0, 2, 0]), rg.tensor([1.0, 2.0, 3.0]))
+    tensor([4., 0., 2.])
+    """
     if autocasting_on_gpu(input):
         return widest(scatter_add, input, dim, index, src, out=out)
     x, source = require_tensor("scatter_add", "input", 1, input), require_tensor("scatter_add", "src", 3, src)
@@ -389,7 +394,12 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Ten
 
 @public("index_put", "index_put_", method=True)
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy of `input` with `values` written (or added, with `accumulate`) at `input[indices]`, a tuple of tensors."""
+    """A copy of `input` with `values` written (or added, with `accumulate`) at `input[indices]`, a tuple of tensors.
+
+    >>> import retrograd as rg
+    >>> rg.index_put(rg.zeros(3), (rg.tensor([0, 2]),), rg.tensor([1.0, 2.0]))
+    tensor([1., 0., 2.])
+    """
     if autocasting_on_gpu(input):
         return widest(index_put, input, indices, values, accumulate)
     x, source = (
@@ -437,7 +447,12 @@ def _check_indices(indices: Any) -> None:
 
 @public("take", method=True)
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements of `input` by their number in its flattened order."""
+    """The elements of `input` by their number in its flattened order.
+
+    >>> import retrograd as rg
+    >>> rg.take(rg.tensor([[1, 2], [3, 4]]), rg.tensor([0, 3]))
+    tensor([1, 4])
+    """
     x = require_tensor("take", "input", 1, input)
     at = constant_of(require_tensor("take", "index", 2, index))
     i = at.array
@@ -460,7 +475,14 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
 def take_along_dim(
     input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The elements that `indices` names along `dim`, broadcasting the other dimensions; without `dim`, flattened."""
+    """The elements that `indices` names along `dim`, broadcasting the other dimensions; without `dim`, flattened.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([[3, 1], [2, 5]])
+    >>> rg.take_along_dim(x, x.argsort(dim=1), dim=1)
+    tensor([[1, 3],
+            [2, 5]])
+    """
     x = require_tensor("take_along_dim", "input", 1, input)
     i = require_tensor("take_along_dim", "indices", 2, indices)
     if i.array.dtype != np.int64:

@@ -179,7 +179,13 @@ def _line(index: Tensor) -> SavedConstant:
 
 @public("index_select", method=True)
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The rows (or columns, …) of `input` that `index` names along `dim`, as a copy."""
+    """The rows (or columns, …) of `input` that `index` names along `dim`, as a copy.
+
+    >>> import retrograd as rg
+    >>> rg.index_select(rg.arange(6).reshape(2, 3), 1, rg.tensor([2, 0]))
+    tensor([[2, 0],
+            [5, 3]])
+    """
     x = require_tensor("index_select", "input", 1, input)
     d, at = wrap_dim(dim, x.array.ndim), _vector("index_select", index, 2, "int32 or int64")
     i = at.array
@@ -205,7 +211,12 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
 def index_add(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1, out: Tensor | None = None
 ) -> Tensor:
-    """A copy of `input` with the rows of `source`, times `alpha`, added to those that `index` names along `dim`."""
+    """A copy of `input` with the rows of `source`, times `alpha`, added to those that `index` names along `dim`.
+
+    >>> import retrograd as rg
+    >>> rg.index_add(rg.zeros(3), 0, rg.tensor([0, 2, 0]), rg.tensor([1.0, 2.0, 3.0]))
+    tensor([4., 0., 2.])
+    """
     x, src = require_tensor("index_add", "input", 1, input), require_tensor("index_add", "source", 3, source)
     d, at = wrap_dim(dim, x.array.ndim), _vector("index_add_", index, 2)
     i = at.array
@@ -245,7 +256,12 @@ def index_add(
 def index_copy(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
-    """A copy of `input` with the rows of `source` written to those that `index` names along `dim`."""
+    """A copy of `input` with the rows of `source` written to those that `index` names along `dim`.
+
+    >>> import retrograd as rg
+    >>> rg.index_copy(rg.zeros(3), 0, rg.tensor([2, 0]), rg.tensor([1.0, 2.0]))
+    tensor([2., 0., 1.])
+    """
     if autocasting_on_cpu():
         return widest(index_copy, input, dim, index, source, out=out)
     x, src = (
@@ -256,8 +272,13 @@ def index_copy(
     if rows.array.ndim > 1:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {rows.array.ndim})")
     at = _line(rows)
-    i = at.array
-    shape, given = x.array.shape, src.array.shape
+    _check_rows(x.array, d, at.array, src.array)
+    return deliver_exact(apply_n(IndexCopy(d, at), (x, src)), out)
+
+
+def _check_rows(x: Array, d: int, i: Array, source: Array) -> None:
+    """Refuses a source that is not as many rows of x as there are indices, or of another dtype."""
+    shape, given = x.shape, source.shape
     if not given and i.size != 1:
         raise IndexError(
             f"index_copy_(): When source is scalar, index should have one element (got {i.size})"
@@ -269,10 +290,10 @@ def index_copy(
         )
     if i.dtype != np.int64:
         raise DtypeError(f"index_copy_(): Expected a long tensor for index, but got {SCALAR_NAMES[i.dtype]}")
-    if x.array.dtype != src.array.dtype:
+    if x.dtype != source.dtype:
         raise DtypeError(
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
-            f"{SCALAR_NAMES[x.array.dtype]} and (source) {SCALAR_NAMES[src.array.dtype]}"
+            f"{SCALAR_NAMES[x.dtype]} and (source) {SCALAR_NAMES[source.dtype]}"
         )
     if shape[:d] + shape[d + 1 :] != given[:d] + given[d + 1 :]:
         raise ShapeError(
@@ -285,12 +306,16 @@ def index_copy(
             f"({given[d] if given else 1})"
         )
     check_range("index_copy_(): ", i, d, shape, False)
-    return deliver_exact(apply_n(IndexCopy(d, at), (x, src)), out)
 
 
 @public("index_fill", "Tensor.index_fill_", method=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -> Tensor:
-    """A copy of `input` with `value`, a number or a 0-dim tensor, in the rows that `index` names along `dim`."""
+    """A copy of `input` with `value`, a number or a 0-dim tensor, in the rows that `index` names along `dim`.
+
+    >>> import retrograd as rg
+    >>> rg.index_fill(rg.zeros(3), 0, rg.tensor([0, 2]), 7)
+    tensor([7., 0., 7.])
+    """
     x = require_tensor("index_fill", "input", 1, input)
     if isinstance(value, Tensor) and value.array.ndim:
         raise ShapeError(
@@ -365,24 +390,7 @@ def repeat_interleave(
     elif x.array.ndim == 0:
         x = reshape(x, 1)
     d = wrap_dim(dim, x.array.ndim)
-    # The shape of the result depends on the counts, so they are needed on the host.
-    counts = (
-        backend_of(repeats.array).numpy(repeats.array)
-        if isinstance(repeats, Tensor)
-        else np.asarray(_repeats(integer(repeats)))
-    )
-    if not is_index(counts):
-        raise unsupported_dtype("repeat_interleave_cpu", counts.dtype, "repeats has to be Long or Int tensor")
-    if (counts < 0).any():
-        raise ShapeError(f"repeats can not be negative, got {repeats}")
-    if counts.ndim and counts.shape not in ((1,), (x.array.shape[d],)):
-        raise ShapeError(
-            f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.shape[0]} and "
-            f"input.size({d}) = {x.array.shape[d]}"
-        )
-    total = sum(counts.reshape(-1).tolist()) * (1 if counts.size > 1 else x.array.shape[d])
-    if total > sys.maxsize // 8:  # NumPy's sum would wrap around
-        raise out_of_memory((total,), x.array.dtype)
+    counts = _counts(repeats, x.array, d)
     with SHORTAGE_TOLD:
         index = np.repeat(np.arange(x.array.shape[d]), counts.reshape(-1) if counts.ndim else int(counts))
     if output_size is not None and output_size != len(index):
@@ -392,3 +400,25 @@ def repeat_interleave(
         )
     found = apply1(IndexSelect(d, beside(index, x.array)), x)
     return found
+
+
+def _counts(repeats: int | Tensor, x: Array, d: int) -> Array:
+    """How often each element is repeated, one number or one for each: on the host, since the shape depends on it."""
+    counts = (
+        backend_of(repeats.array).numpy(repeats.array)
+        if isinstance(repeats, Tensor)
+        else np.asarray(_repeats(integer(repeats)))
+    )
+    if not is_index(counts):
+        raise unsupported_dtype("repeat_interleave_cpu", counts.dtype, "repeats has to be Long or Int tensor")
+    if (counts < 0).any():
+        raise ShapeError(f"repeats can not be negative, got {repeats}")
+    if counts.ndim and counts.shape not in ((1,), (x.shape[d],)):
+        raise ShapeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.shape[0]} and "
+            f"input.size({d}) = {x.shape[d]}"
+        )
+    total = sum(counts.reshape(-1).tolist()) * (1 if counts.size > 1 else x.shape[d])
+    if total > sys.maxsize // 8:  # NumPy's sum would wrap around
+        raise out_of_memory((total,), x.dtype)
+    return counts

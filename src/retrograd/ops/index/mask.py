@@ -241,7 +241,12 @@ def masked_fill(input: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
 
 @public("masked_select", method=True)
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements of `input` where `mask` holds, as a vector; the two are broadcast together."""
+    """The elements of `input` where `mask` holds, as a vector; the two are broadcast together.
+
+    >>> import retrograd as rg
+    >>> rg.masked_select(rg.tensor([1, 2, 3]), rg.tensor([True, False, True]))
+    tensor([1, 3])
+    """
     x = require_tensor("masked_select", "input", 1, input)
     m = _mask(x, mask, "masked_select", "masked_select: expected BoolTensor for mask")
     if stands_for_many(m.array):
@@ -256,7 +261,12 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
 
 @public("masked_scatter", "Tensor.masked_scatter_", method=True)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy of `input` with the first elements of `source`, in order, where `mask` holds."""
+    """A copy of `input` with the first elements of `source`, in order, where `mask` holds.
+
+    >>> import retrograd as rg
+    >>> rg.masked_scatter(rg.zeros(3), rg.tensor([True, False, True]), rg.tensor([1.0, 2.0]))
+    tensor([1., 0., 2.])
+    """
     x = require_tensor("masked_scatter", "input", 1, input)
     src = require_tensor("masked_scatter", "source", 3, source)
     m = _mask(x, mask, "masked_scatter", "masked_scatter_ only supports boolean masks, but got another dtype")
@@ -338,5 +348,11 @@ def _nonzero_rows(xp: Backend, a: Array) -> Array:
 
 @public("argwhere", method=True)
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of the elements that are not zero, one row each."""
+    """The indices of the elements that are not zero, one row each.
+
+    >>> import retrograd as rg
+    >>> rg.argwhere(rg.tensor([[0, 1], [2, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
     return nonzero(require_tensor("argwhere", "input", 1, input))

@@ -356,6 +356,10 @@ def index_reduce(
     Args:
         reduce: "prod", "mean", "amax" or "amin".
         include_self: whether the rows of `input` take part where something is added to them.
+
+    >>> import retrograd as rg
+    >>> rg.index_reduce(rg.ones(3), 0, rg.tensor([0, 0, 2]), rg.tensor([2.0, 3.0, 4.0]), "prod")
+    tensor([6., 1., 4.])
     """
     x, rows = (
         require_tensor("index_reduce", "input", 1, input),

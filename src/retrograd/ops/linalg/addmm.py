@@ -222,7 +222,13 @@ def addmm(
     alpha: Number = 1,
     out: Tensor | None = None,
 ) -> Tensor:
-    """`beta * input + alpha * (mat1 @ mat2)`."""
+    """`beta * input + alpha * (mat1 @ mat2)`.
+
+    >>> import retrograd as rg
+    >>> rg.addmm(rg.tensor([10.0, 20.0]), rg.eye(2), rg.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[11., 22.],
+            [13., 24.]])
+    """
     if autocasting():
         return lowered(addmm, input, mat1, mat2, *old, beta=beta, alpha=alpha, out=out)
     if old:

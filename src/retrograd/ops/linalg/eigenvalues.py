@@ -263,7 +263,12 @@ def _eigh(called: str, A: Any, UPLO: Any) -> Any:
 
 @public("linalg.eigvalsh")
 def eigvalsh(input: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
-    """The eigenvalues, in increasing order, of symmetric or Hermitian matrices."""
+    """The eigenvalues, in increasing order, of symmetric or Hermitian matrices.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.eigvalsh(rg.tensor([[2.0, 1.0], [1.0, 2.0]]))
+    tensor([1., 3.])
+    """
     if autocasting_on_cpu():
         return in_float32(eigvalsh, input, UPLO, out=out)
     return deliver_exact(_eigh("linalg.eigvalsh", input, UPLO)[0], out)
@@ -340,7 +345,12 @@ def linalg_svd_of(
 
 @public("linalg.svdvals")
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
-    """The singular values in decreasing order."""
+    """The singular values in decreasing order.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.svdvals(rg.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor([4., 3.])
+    """
     if autocasting_on_cpu():
         return in_float32(svdvals, A, driver=driver, out=out)
     return deliver_exact(_svd("linalg.svdvals", A, False, driver)[1], out)

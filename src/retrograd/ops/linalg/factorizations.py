@@ -241,7 +241,12 @@ def _cholesky(function: str, A: Any, upper: Any) -> Any:
 def cholesky_ex(
     input: Tensor, *, upper: bool = False, check_errors: bool = False, out: Sequence[Tensor] | None = None
 ) -> linalg_cholesky_ex:
-    """`cholesky` without an exception: `info` is the order of the first minor that is not positive, else 0."""
+    """`cholesky` without an exception: `info` is the order of the first minor that is not positive, else 0.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.cholesky_ex(rg.tensor([[1.0, 2.0], [2.0, 1.0]])).info
+    tensor(2, dtype=torch.int32)
+    """
     if autocasting_on_cpu():
         return in_float32(cholesky_ex, input, upper=upper, check_errors=check_errors, out=out)
     low, info = _cholesky("linalg.cholesky_ex", input, upper)

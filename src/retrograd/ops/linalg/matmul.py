@@ -175,7 +175,12 @@ class Squeezed(Linear):
 
 @public("dot", method=True)
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The sum of the products of two vectors' elements."""
+    """The sum of the products of two vectors' elements.
+
+    >>> import retrograd as rg
+    >>> rg.dot(rg.tensor([1.0, 2.0]), rg.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
     if autocasting_on_gpu(input):
         return widest(dot, input, tensor, out=out)
     x, y = tensor_pair("dot", input, tensor, "tensor")
@@ -185,7 +190,12 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @public("vdot", method=True)
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`dot` with the first vector conjugated."""
+    """`dot` with the first vector conjugated.
+
+    >>> import retrograd as rg
+    >>> rg.vdot(rg.tensor([1j, 1.0]), rg.tensor([1j, 2.0]))
+    tensor(3.+0.j)
+    """
     if autocasting_on_gpu(input):
         return widest(vdot, input, other, out=out)
     x, y = tensor_pair("vdot", input, other, "other")
@@ -218,7 +228,12 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @public("bmm", method=True)
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Matrices times matrices: the first dimension numbers the pairs."""
+    """Matrices times matrices: the first dimension numbers the pairs.
+
+    >>> import retrograd as rg
+    >>> rg.bmm(rg.ones(2, 1, 3), rg.ones(2, 3, 1)).flatten()
+    tensor([3., 3.])
+    """
     if autocasting():
         return lowered(bmm, input, mat2, out=out)
     x, y = tensor_pair("bmm", input, mat2, "mat2")

@@ -209,7 +209,12 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | N
 
 @public("cross", method=True)
 def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`linalg.cross`, along the first dimension of size 3 unless `dim` is given."""
+    """`linalg.cross`, along the first dimension of size 3 unless `dim` is given.
+
+    >>> import retrograd as rg
+    >>> rg.cross(rg.tensor([1.0, 0.0, 0.0]), rg.tensor([0.0, 1.0, 0.0]), dim=0)
+    tensor([0., 0., 1.])
+    """
     if autocasting_on_gpu(input):
         return widest(cross, input, other, dim, out=out)
     x, y = require_tensor("cross", "input", 1, input), require_tensor("cross", "other", 2, other)
@@ -245,7 +250,12 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @public("linalg.vecdot")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
-    """The sums of `x.conj() * y` along a dimension, broadcasting."""
+    """The sums of `x.conj() * y` along a dimension, broadcasting.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.vecdot(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([1.0, 1.0]))
+    tensor([3., 7.])
+    """
     if autocasting():
         return lowered(vecdot, x, y, dim=dim, out=out)
     a: Any = matrix_argument("linalg.vecdot", x, "x")
@@ -342,6 +352,10 @@ def tensorsolve(
 
     Args:
         dims: dimensions of A to move to its end first.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.tensorsolve(2 * rg.eye(4).reshape(2, 2, 4), rg.ones(2, 2))
+    tensor([0.5000, 0.5000, 0.5000, 0.5000])
     """
     if autocasting_on_cpu():
         return in_float32(tensorsolve, input, other, dims, out=out)
@@ -401,7 +415,13 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
 
 @public("vander")
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers N - 1 to 0 of the elements of a vector, in columns; with `increasing` from 0 up."""
+    """The powers N - 1 to 0 of the elements of a vector, in columns; with `increasing` from 0 up.
+
+    >>> import retrograd as rg
+    >>> rg.vander(rg.tensor([2, 3]), 3)
+    tensor([[4, 2, 1],
+            [9, 3, 1]])
+    """
     v: Any = require_tensor("vander", "x", 1, x)
     if v.array.ndim != 1:
         raise ShapeError("x must be a one-dimensional tensor.")

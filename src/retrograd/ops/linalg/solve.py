@@ -307,7 +307,14 @@ def _slogdet(function: str, called: str, name: str, A: Any) -> tuple[Tensor, Ten
 
 @public("linalg.slogdet")
 def linalg_slogdet_of(A: Tensor, *, out: Sequence[Tensor] | None = None) -> linalg_slogdet:
-    """The sign and the logarithm of the size of the determinant, for determinants too large or small for a float."""
+    """The sign and the logarithm of the size of the determinant, for determinants too large or small for a float.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.slogdet(rg.tensor([[0.0, 1.0], [1.0, 0.0]]))
+    torch.return_types.linalg_slogdet(
+    sign=tensor(-1.),
+    logabsdet=tensor(0.))
+    """
     return delivered(linalg_slogdet, _slogdet("linalg.slogdet", "linalg.slogdet", "A", A), out)
 
 

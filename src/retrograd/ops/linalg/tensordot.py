@@ -22,7 +22,13 @@ _WORDS = "tensordot: Expected the output tensor to have dtype {wanted}, but got 
 
 @public("outer", "ger", method=True)
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The products of all elements of one vector with all of another."""
+    """The products of all elements of one vector with all of another.
+
+    >>> import retrograd as rg
+    >>> rg.outer(rg.tensor([1, 2]), rg.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
+    """
     x, y = tensor_pair("outer", input, vec2, "vec2")
     for name, v in (("self", x), ("vec2", y)):
         if v.array.ndim != 1:
@@ -32,7 +38,12 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @public("inner", method=True)
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The sums of products over the last dimension of both."""
+    """The sums of products over the last dimension of both.
+
+    >>> import retrograd as rg
+    >>> rg.inner(rg.tensor([[1, 2], [3, 4]]), rg.tensor([1, 1]))
+    tensor([3, 7])
+    """
     if autocasting_on_gpu(input):
         return widest(inner, input, other, out=out)
     x, y = tensor_pair("inner", input, other, "other")

@@ -372,7 +372,12 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 @public("threshold", "nn.functional.threshold")
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """`input` where it is above `threshold`, else `value`."""
+    """`input` where it is above `threshold`, else `value`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.threshold(rg.tensor([0.5, 2.0]), 1.0, -1.0)
+    tensor([-1.,  2.])
+    """
     limit = _factor("threshold", "threshold", 2, threshold, input)
     other = _factor("threshold", "value", 3, value, input)
     return _activated("threshold", (ThresholdInPlace if inplace else Threshold)(limit, other), input, inplace)
@@ -389,7 +394,12 @@ def _factor(function: str, argument: str, position: int, value: Any, x: Any) -> 
 
 @public("nn.functional.hardtanh")
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """`input` limited to the range from `min_val` to `max_val`."""
+    """`input` limited to the range from `min_val` to `max_val`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.hardtanh(rg.tensor([-3.0, 0.5, 3.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
     low, high = real_from("hardtanh", "min_val", 2, min_val), real_from("hardtanh", "max_val", 3, max_val)
     if low > high:
         raise ValueError(f"min_val cannot be greater than max_val: hardtanh got {low} and {high}")
@@ -408,7 +418,12 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 
 @public("nn.functional.leaky_relu")
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """`input` where it is positive, else `negative_slope * input`."""
+    """`input` where it is positive, else `negative_slope * input`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.leaky_relu(rg.tensor([-1.0, 2.0]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
     slope = _factor("leaky_relu", "negative_slope", 2, negative_slope, input)
     return _activated("leaky_relu", (LeakyReluInPlace if inplace else LeakyRelu)(slope), input, inplace)
 

@@ -191,31 +191,32 @@ def scaled_dot_product_attention(
         raise ValueError("CausalBias should not be used with causal=True: it is a causal mask itself")
     if autocasting():
         return lowered(
-            scaled_dot_product_attention,
-            query,
-            key,
-            value,
-            attn_mask,
-            dropout_p,
-            is_causal,
-            scale=scale,
+            scaled_dot_product_attention, query, key, value, attn_mask, dropout_p, is_causal, scale=scale,
             enable_gqa=enable_gqa,
-        )
+        )  # fmt: skip
     name = "scaled_dot_product_attention"
     q, k = require_tensor(name, "query", 1, query), require_tensor(name, "key", 2, key)
     v = require_tensor(name, "value", 3, value)
     _check(q, k, v, attn_mask)
     if enable_gqa:
         _check_heads(q, k, v)
-    if q.array.ndim == k.array.ndim == v.array.ndim == 3 and any(stands_for_many(t.array) for t in (q, k, v)):
-        # Samples of heads are what the kernel takes: a batch of four dimensions.
+    samples = q.array.ndim == k.array.ndim == v.array.ndim == 3 and any(
+        stands_for_many(t.array) for t in (q, k, v)
+    )
+    if samples:  # of heads: four dimensions with their batch, which is what the kernel takes
         if attn_mask is not None and attn_mask.array.ndim == 3:
             attn_mask = attn_mask.unsqueeze(0)
         q, k, v = q.unsqueeze(0), k.unsqueeze(0), v.unsqueeze(0)
-        options: dict[str, Any] = {"scale": scale, "enable_gqa": enable_gqa}
-        return scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal, **options).squeeze(0)
     factor = 1 / math.sqrt(q.array.shape[-1] or 1) if scale is None else scale
     mask = None if attn_mask is None else _as_bias(attn_mask, q.array.dtype)
+    found = _attention(q, k, v, mask, dropout_p, is_causal, factor, enable_gqa)
+    return found.squeeze(0) if samples else found
+
+
+def _attention(
+    q: Any, k: Any, v: Any, mask: Any, dropout_p: float, is_causal: bool, factor: float, enable_gqa: bool
+) -> Tensor:
+    """Attention by the fused kernel, or composed where that does not take it or is not allowed."""
     fused = FUSED in KERNELS.allowed and not dropout_p and _is_fused(q, k, v, mask, enable_gqa)
     if not fused and MATH not in KERNELS.allowed:
         raise RuntimeError(

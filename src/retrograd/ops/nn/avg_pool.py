@@ -195,7 +195,13 @@ def avg_pool2d(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The average of every window of images; `divisor_override` divides by another number. See avg_pool1d."""
+    """The average of every window of images; `divisor_override` divides by another number. See avg_pool1d.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.avg_pool2d(rg.arange(16.0).reshape(1, 4, 4), 2)
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
+    """
     found = _avg_pool(
         "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )

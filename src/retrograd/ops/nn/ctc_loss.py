@@ -263,22 +263,13 @@ def ctc_loss(
             ctc_loss, log_probs, targets, *lengths, blank, reduction, zero_infinity
         )
         return found
-    logs: Any = require_tensor("ctc_loss", "log_probs", 1, log_probs)
+    logs = require_tensor("ctc_loss", "log_probs", 1, log_probs)
     t = on_host(require_tensor("ctc_loss", "targets", 2, targets))
     _check_kinds((input_lengths, target_lengths), blank, zero_infinity)
     single = logs.array.ndim == 2
-    if single:
-        logs = logs.unsqueeze(1)
-    if logs.array.ndim != 3:
-        raise ShapeError(
-            f"Expected 3-dimensional tensor, but got {logs.array.ndim}-dimensional tensor for argument #1 'log_probs' "
-            "(while checking arguments for ctc_loss)"
-        )
+    logs = logs.unsqueeze(1) if single else logs
+    _check_logs(logs.array, blank)
     time, batch, classes = logs.array.shape
-    if not logs.array.size:
-        raise RuntimeError("log_probs tensor must not be empty")
-    if not 0 <= blank < classes:
-        raise RuntimeError(f"blank must be in label range, from 0 to {classes - 1}, not {blank}")
     sizes = _lengths("input_lengths", input_lengths, batch)
     target_sizes = _lengths("target_lengths", target_lengths, batch)
     rows = _rows(t, target_sizes, classes)
@@ -293,6 +284,20 @@ def ctc_loss(
         losses = losses / as_constant(np.maximum(target_sizes, 1).astype(losses.array.dtype), losses)
     result: Tensor = losses.squeeze(0) if single and not reduction else reduced(losses, reduction)
     return result
+
+
+def _check_logs(logs: Array, blank: int) -> None:
+    """There are classes at every time of every sequence, and the blank is one of them."""
+    if logs.ndim != 3:
+        raise ShapeError(
+            f"Expected 3-dimensional tensor, but got {logs.ndim}-dimensional tensor for argument #1 'log_probs' "
+            "(while checking arguments for ctc_loss)"
+        )
+    if not logs.size:
+        raise RuntimeError("log_probs tensor must not be empty")
+    classes = logs.shape[2]
+    if not 0 <= blank < classes:
+        raise RuntimeError(f"blank must be in label range, from 0 to {classes - 1}, not {blank}")
 
 
 @public("nn.functional.ctc_loss")

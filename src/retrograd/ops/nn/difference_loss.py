@@ -263,7 +263,12 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The absolute difference, its mean or its sum."""
+    """The absolute difference, its mean or its sum.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.l1_loss(rg.tensor([1.0, 4.0]), rg.tensor([2.0, 2.0]))
+    tensor(1.5000)
+    """
     if autocasting():
         return in_float32(l1_loss, input, target, size_average, reduce, reduction, weight)
     x, t = _pair("l1_loss", input, target)
@@ -283,7 +288,12 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Squared differences (halved, over `beta`) below `beta`, absolute ones above."""
+    """Squared differences (halved, over `beta`) below `beta`, absolute ones above.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.smooth_l1_loss(rg.tensor([0.5, 4.0]), rg.zeros(2), reduction="none")
+    tensor([0.1250, 3.5000])
+    """
     if autocasting():
         return in_float32(smooth_l1_loss, input, target, size_average, reduce, reduction, beta)
     x, t = _pair("smooth_l1_loss", input, target)
@@ -298,7 +308,12 @@ def smooth_l1_loss(
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """Half the squared difference below `delta`, `delta` times the absolute one above."""
+    """Half the squared difference below `delta`, `delta` times the absolute one above.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.huber_loss(rg.tensor([0.5, 4.0]), rg.zeros(2), reduction="none")
+    tensor([0.1250, 3.5000])
+    """
     if autocasting():
         return in_float32(huber_loss, input, target, reduction, delta, weight)
     x, t = _pair("huber_loss", input, target)

@@ -14,7 +14,7 @@ from retrograd.ops.common import require_tensor
 from retrograd.ops.nn.arguments import Ints
 from retrograd.ops.nn.sliding import Sliding, ints, sliding, spread_ints
 from retrograd.ops.register import public
-from retrograd.ops.shape.reshape import COPIED
+from retrograd.ops.shape.repeat import COPIED
 from retrograd.values import Array, Shape
 
 
@@ -166,8 +166,16 @@ def fold(
             f"{rows} and kernel_size={_text(kernel)}."
         )
     windows = sliding(size, kernel, step, border, gap)
+    _check_number(windows, columns)
+    found: Tensor = apply1(Col2Im(windows), x)
+    return found
+
+
+def _check_number(windows: Sliding, columns: int) -> None:
+    """There is a column for each window of the image, and an image for them."""
+    kernel, step, border, gap = windows.kernel, windows.stride, windows.padding, windows.dilation
     given = (
-        f"Given output_size={_text(size)}, kernel_size={_text(kernel)}, dilation={_text(gap)}, "
+        f"Given output_size={_text(windows.size)}, kernel_size={_text(kernel)}, dilation={_text(gap)}, "
         f"padding={_text(border)}, stride={_text(step)}, "
     )
     if math.prod(windows.number) != columns:
@@ -181,5 +189,3 @@ def fold(
             f"{given}calculated shape of the array of sliding blocks as {_text(windows.number)}, which is too small "
             "(non-positive)"
         )
-    found: Tensor = apply1(Col2Im(windows), x)
-    return found

@@ -273,7 +273,12 @@ def rrelu_(
 
 @public("nn.functional.glu")
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half of a dimension times the sigmoid of the second half."""
+    """The first half of a dimension times the sigmoid of the second half.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.glu(rg.tensor([2.0, 4.0, 0.0, 100.0]))
+    tensor([1., 4.])
+    """
     x = require_tensor("glu", "input", 1, input)
     if x.array.ndim == 0:
         raise ShapeError("glu does not support scalars because halving size must be even")

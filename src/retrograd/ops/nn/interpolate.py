@@ -72,12 +72,6 @@ def interpolate(
     target, given = _target(x.array.shape[2:], size, scale_factor, recompute_scale_factor)
     if rank < 1 or rank > 3:
         raise _unsupported(mode, x.array.ndim)
-    scales = given
-    if mode == "nearest" and rank == 2:
-        # PyTorch keeps and doubles the size of images exactly, whatever the scale that led to it.
-        scales = [
-            None if m in (n, 2 * n) else s for n, m, s in zip(x.array.shape[2:], target, scales, strict=True)
-        ]
     if mode in RANKS and RANKS[mode] != rank:
         raise NotImplementedError(f"Got {rank + 2}D input, but {mode} mode needs {RANKS[mode] + 2}D input")
     if mode == "area":
@@ -85,14 +79,26 @@ def interpolate(
     if (mode, rank) not in CLASSES and (mode, rank) != ("lanczos", 2):
         raise _unsupported(mode, x.array.ndim)
     _check_input(x, target, f"upsample_{mode.replace('-', '_')}{rank}d")
-    with SHORTAGE_TOLD:
-        maps = [
-            _taps(mode, n, m, scale, bool(align_corners), antialias)
-            for n, m, scale in zip(x.array.shape[2:], target, scales, strict=True)
-        ]
+    maps = _maps(mode, x.array.shape[2:], target, given, bool(align_corners), antialias)
     cls = SMOOTHED[mode] if antialias else CLASSES[mode, rank]
-    found: Tensor = apply1(cls(tuple(maps), given, bool(align_corners)), x)
+    found: Tensor = apply1(cls(maps, given, bool(align_corners)), x)
     return found
+
+
+def _maps(
+    mode: str, shape: Shape, target: Shape, scales: Any, align_corners: bool, antialias: bool
+) -> tuple[Any, ...]:
+    """For each dimension, which elements of the input each output element is made of."""
+    if mode == "nearest" and len(shape) == 2:
+        # PyTorch keeps and doubles the size of images exactly, whatever the scale that led to it.
+        scales = [None if m in (n, 2 * n) else s for n, m, s in zip(shape, target, scales, strict=True)]
+    with SHORTAGE_TOLD:
+        return tuple(
+            [
+                _taps(mode, n, m, scale, align_corners, antialias)
+                for n, m, scale in zip(shape, target, scales, strict=True)
+            ]
+        )
 
 
 def _taps(mode: str, n: int, m: int, scale: float | None, align_corners: bool, antialias: bool) -> Any:
@@ -321,7 +327,12 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @public("pixel_unshuffle", "nn.functional.pixel_unshuffle")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """The inverse of pixel_shuffle: squares of pixels turned into channels."""
+    """The inverse of pixel_shuffle: squares of pixels turned into channels.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.pixel_unshuffle(rg.zeros(1, 1, 4, 4), 2).shape
+    torch.Size([1, 4, 2, 2])
+    """
     x = require_tensor("pixel_unshuffle", "input", 1, input)
     factor = _factor("pixel_unshuffle", "downscale_factor", downscale_factor, x)
     for name, d in (("height", -2), ("width", -1)):

@@ -411,7 +411,12 @@ def functional_group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """`group_norm` as `nn.functional` has it: one value per group is an error, because it would become 0."""
+    """`group_norm` as `nn.functional` has it: one value per group is an error, because it would become 0.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.group_norm(rg.tensor([[1.0, 3.0, 10.0, 30.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
     x = require_tensor("group_norm", "input", 1, input)
     if x.array.ndim < 2:
         raise ShapeError(f"Expected at least 2 dimensions for input tensor but received {x.array.ndim}")

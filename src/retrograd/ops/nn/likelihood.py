@@ -16,7 +16,8 @@ from retrograd.ops.common import int_from, real_from, require_tensor
 from retrograd.ops.elementwise.exponential import Exp, Log
 from retrograd.ops.index.mask import masked_fill
 from retrograd.ops.linalg.addmm import linear
-from retrograd.ops.nn.cross_entropy import binary_cross_entropy_with_logits, cross_entropy, kl_div
+from retrograd.ops.nn.binary_cross_entropy import binary_cross_entropy_with_logits
+from retrograd.ops.nn.cross_entropy import cross_entropy, kl_div
 from retrograd.ops.nn.difference_loss import MEAN, NONE, SUM, reduced, reduction_code
 from retrograd.ops.nn.host import as_constant
 from retrograd.ops.register import public

@@ -507,19 +507,7 @@ def _max_unpool(
         )
     if x.array.dtype.kind != "f":
         raise unsupported_dtype(f"max_unpool{max(rank, 2)}d", x.array.dtype, "convert it with .float()")
-    if places.array.dtype != "int64":
-        raise DtypeError(f"elements in indices should be type int64 but got: {places.array.dtype}")
-    if places.array.shape != x.array.shape:
-        raise ShapeError(
-            f"Expected shape of indices to be same as that of the input tensor ({sizes(x.array.shape)}) but got "
-            f"indices tensor with shape: {sizes(places.array.shape)}"
-        )
-    bad = (places.array < 0) | (places.array >= math.prod(size))
-    if bad.any():
-        first = whole(places.array)[whole(bad)].reshape(-1)[0]
-        raise ShapeError(
-            f"Found an invalid max index: {first} (output volumes are of size {'x'.join(map(str, size))})"
-        )
+    _check_places(places.array, x.array.shape, size)
     at = constant_of(places)
     if rank == 1:
         op = MaxUnpool2D(at.like(at.array[..., None]), (*size, 1))
@@ -527,6 +515,23 @@ def _max_unpool(
     else:
         found = apply1((MaxUnpool3D if rank == 3 else MaxUnpool2D)(at, size), x)
     return found
+
+
+def _check_places(places: Array, shape: Shape, size: Shape) -> None:
+    """There is a place in the output for each element."""
+    if places.dtype != "int64":
+        raise DtypeError(f"elements in indices should be type int64 but got: {places.dtype}")
+    if places.shape != shape:
+        raise ShapeError(
+            f"Expected shape of indices to be same as that of the input tensor ({sizes(shape)}) but got "
+            f"indices tensor with shape: {sizes(places.shape)}"
+        )
+    bad = (places < 0) | (places >= math.prod(size))
+    if bad.any():
+        first = whole(places)[whole(bad)].reshape(-1)[0]
+        raise ShapeError(
+            f"Found an invalid max index: {first} (output volumes are of size {'x'.join(map(str, size))})"
+        )
 
 
 @public("nn.functional.max_unpool1d")

@@ -90,7 +90,12 @@ def functional_margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """What is missing until `input1` is ahead of `input2` by `margin` (or behind it, where `target` is -1)."""
+    """What is missing until `input1` is ahead of `input2` by `margin` (or behind it, where `target` is -1).
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.margin_ranking_loss(rg.tensor([3.0]), rg.tensor([1.0]), rg.tensor([-1.0]))
+    tensor(2.)
+    """
     code = reduction_code(reduction, size_average, reduce)
     name = "margin_ranking_loss"
     shapes = [
@@ -167,6 +172,10 @@ def functional_triplet_margin_loss(
         p: of the norm that measures distances.
         eps: added to each difference, so that the norm has a derivative.
         swap: whether the distance from `positive` to `negative` counts if it is smaller.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.triplet_margin_loss(rg.zeros(1, 2), rg.zeros(1, 2), rg.tensor([[0.5, 0.0]]))
+    tensor(0.5000)
     """
     code = reduction_code(reduction, size_average, reduce)
     _check_margin(margin)
@@ -244,6 +253,11 @@ def functional_cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """1 minus the cosine between vectors where `target` is 1; the cosine above `margin` where it is -1."""
+    """1 minus the cosine between vectors where `target` is 1; the cosine above `margin` where it is -1.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.cosine_embedding_loss(rg.tensor([[1.0, 0.0]]), rg.tensor([[0.0, 1.0]]), rg.tensor([1]))
+    tensor(1.)
+    """
     code = reduction_code(reduction, size_average, reduce)
     return cosine_embedding_loss(input1, input2, target, margin, code)

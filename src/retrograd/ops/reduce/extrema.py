@@ -541,7 +541,12 @@ def argmax(
 def argmin(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None, **numpy: Any
 ) -> Tensor:
-    """The index of the smallest element: along `dim`, or in the flattened tensor."""
+    """The index of the smallest element: along `dim`, or in the flattened tensor.
+
+    >>> import retrograd as rg
+    >>> rg.argmin(rg.tensor([[3, 1], [0, 2]]), dim=1)
+    tensor([1, 0])
+    """
     return deliver_exact(_arg("argmin", input, dim, keepdim, numpy), out)
 
 

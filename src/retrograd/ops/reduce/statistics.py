@@ -378,7 +378,12 @@ def var_mean(input: Tensor, dim: Dims | bool = None, *args: bool, **named: Any) 
 
 @public("std_mean")
 def std_mean(input: Tensor, dim: Dims | bool = None, *args: bool, **named: Any) -> tuple[Tensor, Tensor]:
-    """The standard deviation and the mean, as a pair; the arguments are those of `var`."""
+    """The standard deviation and the mean, as a pair; the arguments are those of `var`.
+
+    >>> import retrograd as rg
+    >>> rg.std_mean(rg.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
     a = _Arguments("std_mean", input, dim, args, named)
     found: tuple[Tensor, Tensor] = apply_n(StdMean(a.axis, a.correction, a.keepdims), (a.x,))
     return found

@@ -142,7 +142,12 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 @public("Tensor.sum_to_size")
 def sum_to_size(input: Tensor, *given: int | Sequence[int], size: Sequence[int] | None = None) -> Tensor:
-    """`input` summed over the dimensions along which `size` would be broadcast to its shape."""
+    """`input` summed over the dimensions along which `size` would be broadcast to its shape.
+
+    >>> import retrograd as rg
+    >>> rg.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
     x = require_tensor("sum_to_size", "input", 1, input)
     wanted = sizes_of("sum_to_size", "size", given if size is None else (size,))
     if not broadcasts_to(wanted, x.array.shape):
@@ -204,7 +209,13 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
 
 @public("detach")
 def detach(input: Tensor) -> Tensor:
-    """`input.detach()`: the same memory, cut off from the graph."""
+    """`input.detach()`: the same memory, cut off from the graph.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(2, requires_grad=True)
+    >>> (x * 2).detach().requires_grad
+    False
+    """
     return require_tensor("detach", "input", 1, input).detach()
 
 

@@ -195,7 +195,13 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 
 @public("triu", "Tensor.triu_", method=True)
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The upper triangle of a matrix or a batch of them, zeros elsewhere; `diagonal` moves its edge up."""
+    """The upper triangle of a matrix or a batch of them, zeros elsewhere; `diagonal` moves its edge up.
+
+    >>> import retrograd as rg
+    >>> rg.triu(rg.ones(2, 3), diagonal=1)
+    tensor([[0., 1., 1.],
+            [0., 0., 1.]])
+    """
     return deliver_exact(apply1(Triu(_offset("triu", diagonal)), _matrices("triu", input)), out)
 
 
@@ -213,7 +219,12 @@ def _two_dims(dim1: Any, dim2: Any, ndim: int) -> tuple[int, int]:
 
 @public("diagonal", method=True)
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A view of a diagonal of two dimensions, as the last dimension; `offset` moves it up."""
+    """A view of a diagonal of two dimensions, as the last dimension; `offset` moves it up.
+
+    >>> import retrograd as rg
+    >>> rg.diagonal(rg.arange(9).reshape(3, 3), offset=1)
+    tensor([1, 5])
+    """
     x = require_tensor("diagonal", "input", 1, input)
     first, second = _two_dims(dim1, dim2, x.array.ndim)
     found: Tensor = apply1(Diagonal(integer(offset), first, second), x)
@@ -239,7 +250,12 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 
 @public("diag_embed", method=True)
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Zeros with the last dimension of `input` on a diagonal of two new dimensions."""
+    """Zeros with the last dimension of `input` on a diagonal of two new dimensions.
+
+    >>> import retrograd as rg
+    >>> rg.diag_embed(rg.tensor([[1, 2], [3, 4]])).shape
+    torch.Size([2, 2, 2])
+    """
     x = require_tensor("diag_embed", "input", 1, input)
     first, second = _two_dims(dim1, dim2, x.array.ndim + 1)
     found: Tensor = apply1(DiagEmbed(integer(offset), first, second), x)
@@ -248,13 +264,24 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @public("diagflat", method=True)
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """The matrix with all elements of `input` on its diagonal."""
+    """The matrix with all elements of `input` on its diagonal.
+
+    >>> import retrograd as rg
+    >>> rg.diagflat(rg.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
     return diag(reshape(input, -1), offset)
 
 
 @public("trace", method=True)
 def trace(input: Tensor) -> Tensor:
-    """The sum of the diagonal of a matrix."""
+    """The sum of the diagonal of a matrix.
+
+    >>> import retrograd as rg
+    >>> rg.trace(rg.tensor([[1, 2], [3, 4]]))
+    tensor(5)
+    """
     if autocasting_on_cpu():
         return in_float32(trace, input)
     x = require_tensor("trace", "input", 1, input)
@@ -271,7 +298,13 @@ def tril_indices(
     row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: DeviceLike = None,
     layout: str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The row and column numbers of the lower triangle of a matrix, as two rows."""
+    """The row and column numbers of the lower triangle of a matrix, as two rows.
+
+    >>> import retrograd as rg
+    >>> rg.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
     with SHORTAGE_TOLD:
         height, width = _side("row", row), _side("col", col)
         reach = max(-height, min(integer(offset), width))

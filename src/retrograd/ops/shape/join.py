@@ -255,7 +255,12 @@ def atleast_2d(first: Tensor, second: Tensor, /, *others: Tensor) -> tuple[Tenso
 
 @public("atleast_2d")
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
-    """Each tensor with at least two dimensions: a vector becomes a row."""
+    """Each tensor with at least two dimensions: a vector becomes a row.
+
+    >>> import retrograd as rg
+    >>> rg.atleast_2d(rg.tensor(1.0)).shape, rg.atleast_2d(rg.zeros(3)).shape
+    (torch.Size([1, 1]), torch.Size([1, 3]))
+    """
     return _each(tensors, 2)
 
 
@@ -307,14 +312,25 @@ def _some(function: str, tensors: Any) -> tuple[Tensor, ...]:
 
 @public("hstack")
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """The tensors side by side: along dimension 1, or 0 for vectors."""
+    """The tensors side by side: along dimension 1, or 0 for vectors.
+
+    >>> import retrograd as rg
+    >>> rg.hstack((rg.tensor([1, 2]), rg.tensor([3])))
+    tensor([1, 2, 3])
+    """
     given = [_atleast(t, 1) for t in _some("hstack", tensors)]
     return cat(given, 0 if given[0].array.ndim == 1 else 1, out=out)
 
 
 @public("vstack")
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """The tensors above each other, vectors as rows."""
+    """The tensors above each other, vectors as rows.
+
+    >>> import retrograd as rg
+    >>> rg.vstack((rg.tensor([1, 2]), rg.tensor([3, 4])))
+    tensor([[1, 2],
+            [3, 4]])
+    """
     return cat([_atleast(t, 2) for t in _some("vstack", tensors)], 0, out=out)
 
 
@@ -332,7 +348,13 @@ def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
 
 @public("column_stack")
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """The tensors side by side, vectors as columns."""
+    """The tensors side by side, vectors as columns.
+
+    >>> import retrograd as rg
+    >>> rg.column_stack((rg.tensor([1, 2]), rg.tensor([3, 4])))
+    tensor([[1, 3],
+            [2, 4]])
+    """
     given = _some("column_stack", tensors)
     return cat([reshaped(t, (t.array.size, 1)) if t.array.ndim < 2 else t for t in given], 1, out=out)
 
@@ -343,6 +365,13 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
 
     Args:
         indexing: "ij" lays the first tensor along dimension 0, "xy" along dimension 1.
+
+    >>> import retrograd as rg
+    >>> rows, columns = rg.meshgrid(rg.tensor([1, 2]), rg.tensor([3, 4, 5]), indexing="ij")
+    >>> rows, columns
+    (tensor([[1, 1, 1],
+            [2, 2, 2]]), tensor([[3, 4, 5],
+            [3, 4, 5]]))
     """
     if indexing is None:
         warn(

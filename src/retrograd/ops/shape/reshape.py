@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from math import prod
-from operator import methodcaller
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -14,15 +12,14 @@ from retrograd.backends.base import Backend
 from retrograd.backends.casts import reinterpreted
 from retrograd.backends.dtype_class import dtype as DtypeClass
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
-from retrograd.backends.long_calls import LARGE
 from retrograd.backends.shortage import SHORTAGE_TOLD, tell_shortage
 from retrograd.core.apply import apply1
-from retrograd.core.families import Linear, View
+from retrograd.core.families import View
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.core.variant import variant
-from retrograd.errors import OperandError, OutOfMemoryError, ShapeError, broadcast_error, sizes, type_name
+from retrograd.errors import OperandError, ShapeError, broadcast_error, sizes, type_name
 from retrograd.ops.common import joint_shape, require_sequence, require_tensor, wrap_dim
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import Clone, contiguous
@@ -159,45 +156,6 @@ class Unsqueeze(View):
 
     def transpose(self, g: Any) -> Any:
         return g.squeeze(self.dim)
-
-
-COPIED = methodcaller("copy")
-
-
-class Repeat(Linear):
-    """copies of x laid side by side, so many in each dimension"""
-
-    in_rows: ClassVar[bool] = True
-    params: ClassVar[tuple[str, ...]] = ("repeats",)
-    shown: ClassVar[dict[str, str]] = {"repeats": "repeats", **SIZES}
-
-    def __init__(self, repeats: Shape) -> None:
-        self.repeats = repeats
-
-    def forward(self, xp: Backend, x: Array) -> Array:
-        self.in_shape = x.shape
-        if x.size * prod(self.repeats) * x.itemsize > sys.maxsize:  # NumPy's product would wrap around
-            raise OutOfMemoryError(
-                f"not enough memory: {sizes(self.repeats)} copies of a tensor of {sizes(x.shape)}"
-            )
-        return self.tiled(xp, x) if xp.is_plain and self.takes_long(x) else xp.tile(x, self.repeats)
-
-    def takes_long(self, x: Array) -> bool:
-        """Whether there is much to copy."""
-        return bool(x.size * prod(self.repeats) > LARGE)
-
-    def tiled(self, xp: Backend, x: Array) -> Array:
-        """What `tile` does, some blocks at a time: NumPy would hold all other threads until it is done."""
-        shape = (1,) * (len(self.repeats) - x.ndim) + x.shape
-        spread = tuple([n for pair in zip(self.repeats, shape, strict=True) for n in pair])
-        copies = xp.broadcast_to(x.reshape([n for size in shape for n in (1, size)]), spread)
-        return xp.of_lines(COPIED, copies).reshape([r * n for r, n in zip(self.repeats, shape, strict=True)])
-
-    def transpose(self, g: Any) -> Any:
-        extra = len(self.repeats) - len(self.in_shape)
-        pairs = zip(self.repeats, (1,) * extra + self.in_shape, strict=True)
-        copies = g.reshape(tuple([n for pair in pairs for n in pair]))
-        return copies.sum(axis=tuple(range(0, 2 * len(self.repeats), 2))).reshape(self.in_shape)
 
 
 # -- sizes ---------------------------------------------------------------------------------------------------------
@@ -515,7 +473,12 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 
 @public("broadcast_tensors")
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Each tensor expanded to the shape they all broadcast to."""
+    """Each tensor expanded to the shape they all broadcast to.
+
+    >>> import retrograd as rg
+    >>> [t.shape for t in rg.broadcast_tensors(rg.zeros(2, 1), rg.zeros(3))]
+    [torch.Size([2, 3]), torch.Size([2, 3])]
+    """
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
@@ -555,7 +518,12 @@ def squeeze(input: Tensor, *dims: int | Sequence[int], dim: Dims = None, axis: D
 
 @public("unsqueeze", method=True)
 def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None) -> Tensor:
-    """A view with a dimension of size 1 put in at `dim` (`axis` is accepted too)."""
+    """A view with a dimension of size 1 put in at `dim` (`axis` is accepted too).
+
+    >>> import retrograd as rg
+    >>> rg.unsqueeze(rg.zeros(3), 1).shape
+    torch.Size([3, 1])
+    """
     x = require_tensor("unsqueeze", "input", 1, input)
     if dim is None:
         dim = axis
@@ -608,44 +576,6 @@ def ravel(input: Tensor) -> Tensor:
     x = require_tensor("ravel", "input", 1, input)
     found: Tensor = apply1(Reshape((x.array.size,)), contiguous(x))
     return found
-
-
-@public("Tensor.repeat")
-def repeat(input: Tensor, *given: int | Sequence[int], repeats: Sequence[int] | None = None) -> Tensor:
-    """Copies of `input` laid side by side, so many in each dimension; missing dimensions are put in front.
-
-    >>> import retrograd as rg
-    >>> rg.tensor([1, 2]).repeat(2, 2)
-    tensor([[1, 2, 1, 2],
-            [1, 2, 1, 2]])
-    """
-    x = require_tensor("repeat", "input", 1, input)
-    counts = sizes_of("repeat", "repeats", given or (repeats,))
-    if len(counts) < x.array.ndim:
-        raise ShapeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: got "
-            f"{len(counts)} repeats for {x.array.ndim} dimensions. tile() fills up missing ones."
-        )
-    if any(n < 0 for n in counts):
-        raise ShapeError(
-            f"Trying to create tensor with negative dimension: repeat counts are {sizes(counts)}"
-        )
-    found: Tensor = apply1(Repeat(counts), x)
-    return found
-
-
-@public("tile")
-def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """Copies of `input` laid side by side; dimensions that `dims` does not name stay as they are."""
-    x = require_tensor("tile", "input", 1, input)
-    counts = listed("tile", "dims", dims)
-    return repeat(x, (1,) * (x.array.ndim - len(counts)) + counts)
-
-
-@public("Tensor.tile")
-def tile_by(self: Tensor, *given: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
-    """`tile`, whose numbers may be given one by one."""
-    return tile(self, sizes_of("tile", "dims", given or (dims,)))
 
 
 @public("numel")

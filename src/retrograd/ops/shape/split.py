@@ -200,7 +200,12 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 @public("narrow", method=True)
 def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
-    """`length` elements of dimension `dim`, from `start` on: a view."""
+    """`length` elements of dimension `dim`, from `start` on: a view.
+
+    >>> import retrograd as rg
+    >>> rg.narrow(rg.arange(5), 0, 1, 3)
+    tensor([1, 2, 3])
+    """
     x = require_tensor("narrow", "input", 1, input)
     if x.array.ndim == 0:
         raise ShapeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -257,7 +262,12 @@ def _length(function: str, x: Tensor, dim: Any) -> int:
 
 @public("split_with_sizes", method=True)
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of consecutive pieces of these sizes along `dim`."""
+    """Views of consecutive pieces of these sizes along `dim`.
+
+    >>> import retrograd as rg
+    >>> rg.split_with_sizes(rg.arange(5), [2, 3])
+    (tensor([0, 1]), tensor([2, 3, 4]))
+    """
     x = require_tensor("split_with_sizes", "input", 1, input)
     n = _length("split_with_sizes", x, dim)
     parts = tuple([integer(s) for s in require_sequence("split_with_sizes", "split_sizes", 2, split_sizes)])
@@ -276,7 +286,12 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 
 @public("chunk", method=True)
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of at most `chunks` consecutive pieces of equal size along `dim`; the last may be smaller."""
+    """Views of at most `chunks` consecutive pieces of equal size along `dim`; the last may be smaller.
+
+    >>> import retrograd as rg
+    >>> rg.chunk(rg.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     x = require_tensor("chunk", "input", 1, input)
     n = _length("chunk", x, dim)
     count = integer(chunks)
@@ -316,7 +331,12 @@ def tensor_split(
     sections: int | Tensor | None = None,
     tensor_indices_or_sections: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
-    """Views of consecutive pieces along `dim`: so many of nearly equal size, or cut before each of some positions."""
+    """Views of consecutive pieces along `dim`: so many of nearly equal size, or cut before each of some positions.
+
+    >>> import retrograd as rg
+    >>> rg.tensor_split(rg.arange(5), [1, 3])
+    (tensor([0]), tensor([1, 2]), tensor([3, 4]))
+    """
     x = require_tensor("tensor_split", "input", 1, input)
     names = (indices_or_sections, indices, sections, tensor_indices_or_sections)
     if sum([v is not None for v in names]) != 1 or isinstance(indices, Tensor):

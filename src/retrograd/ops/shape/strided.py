@@ -412,20 +412,7 @@ def set_(
     if array.dtype != x.array.dtype:
         raise DtypeError(f"Could not set tensor of type {array.dtype} to a tensor of type {x.array.dtype}")
     operands = [x] if source is None else [x, source]
-    if any(tangent_of(t, current()) is not None for t in operands):
-        raise NotImplementedError(
-            "Trying to use forward AD with set_ that does not support it because it has not been implemented yet. Use "
-            "copy_() instead."
-        )
-    tracked = current().grad_enabled and any(t.requires_grad for t in operands)
-    check_not_inference(x)
-    if tracked:
-        check_recordable(x)
-    if tracked and x._base is not None:
-        raise GradientError(
-            "derivative for aten::set_ is not implemented: a view that has a history cannot leave its base. Use "
-            "copy_(), or set_() under no_grad()."
-        )
+    tracked = _is_recorded(x, operands)
     if size is not None:
         shape = sizes_of("set_", "size", (size,))
         steps = dense_strides(shape) if stride is None else sizes_of("set_", "stride", (stride,))
@@ -438,6 +425,25 @@ def set_(
     if node is not None:
         x._move_to(node, 0)
     return x
+
+
+def _is_recorded(x: Tensor, operands: list[Tensor]) -> bool:
+    """Whether other memory for `x` is a step of a graph; complains where it cannot be."""
+    if any(tangent_of(t, current()) is not None for t in operands):
+        raise NotImplementedError(
+            "Trying to use forward AD with set_ that does not support it because it has not been implemented yet. Use "
+            "copy_() instead."
+        )
+    check_not_inference(x)
+    if not current().grad_enabled or not any(t.requires_grad for t in operands):
+        return False
+    check_recordable(x)
+    if x._base is not None:
+        raise GradientError(
+            "derivative for aten::set_ is not implemented: a view that has a history cannot leave its base. Use "
+            "copy_(), or set_() under no_grad()."
+        )
+    return True
 
 
 @public("Tensor.resize_")

@@ -179,7 +179,12 @@ def permute_dims(self: Tensor, *order: int | Sequence[int], dims: Sequence[int] 
 
 @public("movedim", "moveaxis", method=True)
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """A view with some dimensions moved to other places; the rest keep their order."""
+    """A view with some dimensions moved to other places; the rest keep their order.
+
+    >>> import retrograd as rg
+    >>> rg.movedim(rg.zeros(2, 3, 5), 0, -1).shape
+    torch.Size([3, 5, 2])
+    """
     x = require_tensor("movedim", "input", 1, input)
     if isinstance(source, (tuple, list)) != isinstance(destination, (tuple, list)):
         raise TypeError(
@@ -229,7 +234,13 @@ def flip_dims(self: Tensor, *given: int | Sequence[int], dims: Sequence[int] | N
 
 @public("fliplr", method=True)
 def fliplr(input: Tensor) -> Tensor:
-    """A copy with the columns in reverse order."""
+    """A copy with the columns in reverse order.
+
+    >>> import retrograd as rg
+    >>> rg.fliplr(rg.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 1],
+            [4, 3]])
+    """
     if require_tensor("fliplr", "input", 1, input).array.ndim < 2:
         raise ShapeError("Input must be >= 2-d.")
     return flip(input, (1,))
@@ -237,7 +248,13 @@ def fliplr(input: Tensor) -> Tensor:
 
 @public("flipud", method=True)
 def flipud(input: Tensor) -> Tensor:
-    """A copy with the rows in reverse order."""
+    """A copy with the rows in reverse order.
+
+    >>> import retrograd as rg
+    >>> rg.flipud(rg.tensor([[1, 2], [3, 4]]))
+    tensor([[3, 4],
+            [1, 2]])
+    """
     if require_tensor("flipud", "input", 1, input).array.ndim < 1:
         raise ShapeError("Input must be >= 1-d.")
     return flip(input, (0,))
@@ -267,7 +284,13 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: Dims = None) -> Tenso
 
 @public("rot90", method=True)
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """A copy turned by `k` right angles, from the first of two dimensions towards the second."""
+    """A copy turned by `k` right angles, from the first of two dimensions towards the second.
+
+    >>> import retrograd as rg
+    >>> rg.rot90(rg.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
     x = require_tensor("rot90", "input", 1, input)
     ndim = x.array.ndim
     if len(require_sequence("rot90", "dims", 3, dims)) != 2:

@@ -101,7 +101,13 @@ class SliceScatter(ViewScatter):
 
 @public("diagonal_scatter", method=True)
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A copy of `input` with `src` on one of its diagonals."""
+    """A copy of `input` with `src` on one of its diagonals.
+
+    >>> import retrograd as rg
+    >>> rg.diagonal_scatter(rg.zeros(2, 2), rg.tensor([1.0, 2.0]))
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
     x = require_tensor("diagonal_scatter", "input", 1, input)
     y = require_tensor("diagonal_scatter", "src", 2, src)
     diagonal(x.detach(), offset, dim1, dim2)  # complains about the arguments
@@ -114,7 +120,13 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 
 @public("select_scatter", method=True)
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy of `input` with `src` in the place of `input.select(dim, index)`."""
+    """A copy of `input` with `src` in the place of `input.select(dim, index)`.
+
+    >>> import retrograd as rg
+    >>> rg.select_scatter(rg.zeros(2, 2), rg.tensor([1.0, 2.0]), 0, 1)
+    tensor([[0., 0.],
+            [1., 2.]])
+    """
     x = require_tensor("select_scatter", "input", 1, input)
     y = require_tensor("select_scatter", "src", 2, src)
     select(x.detach(), dim, index)  # complains about the arguments

@@ -144,7 +144,15 @@ def to_dense(input: Tensor, dtype: DType | None = None, *, masked_grad: bool | N
 
 @public("clone", method=True)
 def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    """A copy of `input`; gradients pass through to it."""
+    """A copy of `input`; gradients pass through to it.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([1.0, 2.0])
+    >>> y = x.clone()
+    >>> y[0] = 5
+    >>> x
+    tensor([1., 2.])
+    """
     order = check_format("clone", memory_format)
     found: Tensor = apply1(Clone() if order is None or order is preserve_format else Clone(order), input)
     return found

@@ -199,7 +199,13 @@ def full(
     size: Sequence[int], fill_value: Number | Tensor, *, out: Tensor | None = None, dtype: DType | None = None,
     layout: str | None = None, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """One number everywhere; the dtype is that of the number unless given."""
+    """One number everywhere; the dtype is that of the number unless given.
+
+    >>> import retrograd as rg
+    >>> rg.full((2, 2), 7)
+    tensor([[7, 7],
+            [7, 7]])
+    """
     where = check_options(device, layout, pin_memory)
     if not isinstance(size, (tuple, list)):
         raise OperandError(
@@ -216,7 +222,13 @@ def eye(
     n: int, m: int | None = None, *, out: Tensor | None = None, dtype: DType | None = None,
     layout: str | None = None, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The n × m matrix with ones on its diagonal; square unless `m` is given."""
+    """The n × m matrix with ones on its diagonal; square unless `m` is given.
+
+    >>> import retrograd as rg
+    >>> rg.eye(2, 3)
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
     where = check_options(device, layout, pin_memory)
     rows = int_from("eye", "n", 1, n)
     columns = rows if m is None else int_from("eye", "m", 2, m)
@@ -317,7 +329,12 @@ def linspace(
     dtype: DType | None = None, layout: str | None = None, device: DeviceLike = None, pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """`steps` evenly spaced numbers from start to end, both included."""
+    """`steps` evenly spaced numbers from start to end, both included.
+
+    >>> import retrograd as rg
+    >>> rg.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
     where = check_options(device, layout, pin_memory)
     ends, count, wanted = _line_arguments("linspace", start, end, steps, out, dtype)
     array = cast(made(partial(spaced, ends), (count,), wanted), wanted)
@@ -330,7 +347,12 @@ def logspace(
     dtype: DType | None = None, layout: str | None = None, device: DeviceLike = None, pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Powers of `base` whose exponents are evenly spaced from start to end."""
+    """Powers of `base` whose exponents are evenly spaced from start to end.
+
+    >>> import retrograd as rg
+    >>> rg.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
     where = check_options(device, layout, pin_memory)
     ends, count, wanted = _line_arguments("logspace", start, end, steps, out, dtype)
     number = number_from("logspace", "base", 4, base)
@@ -469,7 +491,12 @@ def full_like(
     device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:  # fmt: skip
-    """One number everywhere, in the shape and dtype of `input`."""
+    """One number everywhere, in the shape and dtype of `input`.
+
+    >>> import retrograd as rg
+    >>> rg.full_like(rg.zeros(2), 7)
+    tensor([7., 7.])
+    """
     array = like("full_like", input, dtype, device, layout, pin_memory, memory_format)
     array.fill(number_for(number_from("full_like", "fill_value", 2, fill_value), array.dtype).item())
     return leaf_like(input, array, requires_grad)
@@ -498,7 +525,12 @@ def _roomy(source: Tensor, made: Tensor) -> Tensor:
 def new_tensor(
     self: Tensor, data: Data, *, dtype: DType | None = None, device: DeviceLike = None, **options: Any
 ) -> Tensor:
-    """`tensor(data)` in this tensor's dtype, on its device."""
+    """`tensor(data)` in this tensor's dtype, on its device.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(1, dtype=rg.float64).new_tensor([1, 2])
+    tensor([1., 2.], dtype=torch.float64)
+    """
     made = tensor(data, **like_options(self, dtype, device), **options)
     return made if type(self) is Tensor else self._classed(made)
 
@@ -532,5 +564,10 @@ def new_full(
     self: Tensor, size: Sequence[int], fill_value: Number | Tensor, *, dtype: DType | None = None,
     device: DeviceLike = None, **options: Any,
 ) -> Tensor:  # fmt: skip
-    """`full(size, fill_value)` in this tensor's dtype, on its device."""
+    """`full(size, fill_value)` in this tensor's dtype, on its device.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(1, dtype=rg.float64).new_full((2,), 3)
+    tensor([3., 3.], dtype=torch.float64)
+    """
     return _roomy(self, full(size, fill_value, **like_options(self, dtype, device), **options))

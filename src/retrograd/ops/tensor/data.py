@@ -386,7 +386,13 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
 
 @public("as_tensor")
 def as_tensor(data: Data, *, dtype: DType | None = None, device: DeviceLike = None) -> Tensor:
-    """`data` as a tensor, without a copy if it is a tensor or a NumPy array of the right dtype already."""
+    """`data` as a tensor, without a copy if it is a tensor or a NumPy array of the right dtype already.
+
+    >>> import retrograd as rg
+    >>> t = rg.tensor([1.0, 2.0])
+    >>> rg.as_tensor(t) is t, rg.as_tensor([1, 2])
+    (True, tensor([1, 2]))
+    """
     where = check_device(device)
     if isinstance(data, Tensor):
         made = data if dtype is None else convert(data, dtype)

@@ -63,6 +63,17 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         T_mult: how many times longer each fall is than the one before.
         eta_min: the lowest rate.
         last_epoch: the epoch at which to go on; -1 to begin.
+
+    >>> import retrograd as rg
+    >>> optimizer = rg.optim.SGD([rg.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = rg.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> rates
+    [1.0, 0.5, 1.0, 0.5, 1.0]
     """
 
     T_i: int

@@ -51,6 +51,17 @@ class CyclicLR(LRScheduler):
         cycle_momentum: move the momentum too, down when the rate goes up.
         base_momentum, max_momentum: its bounds, or lists of them.
         last_epoch: the batch at which to go on; -1 to begin.
+
+    >>> import retrograd as rg
+    >>> optimizer = rg.optim.SGD([rg.zeros(1, requires_grad=True)], lr=1.0, momentum=0.9)
+    >>> schedule = rg.optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.5, max_lr=1.0, step_size_up=2)
+    >>> rates = []
+    >>> for _ in range(6):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> rates
+    [0.5, 0.75, 1.0, 0.75, 0.5, 0.75]
     """
 
     def __init__(

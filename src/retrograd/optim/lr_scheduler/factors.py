@@ -75,6 +75,17 @@ class MultiplicativeLR(_FunctionSchedule):
         optimizer: whose learning rates are set.
         lr_lambda: gives the factor of an epoch; or a list of functions, one for each group.
         last_epoch: the epoch at which to go on; -1 to begin.
+
+    >>> import retrograd as rg
+    >>> optimizer = rg.optim.SGD([rg.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = rg.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+    >>> rates = []
+    >>> for _ in range(3):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> rates
+    [1.0, 0.5, 0.25]
     """
 
     def get_lr(self) -> list[Any]:
@@ -93,6 +104,17 @@ class StepLR(LRScheduler):
         step_size: how many epochs a rate lasts.
         gamma: the factor.
         last_epoch: the epoch at which to go on; -1 to begin.
+
+    >>> import retrograd as rg
+    >>> optimizer = rg.optim.SGD([rg.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = rg.optim.lr_scheduler.StepLR(optimizer, step_size=2)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> rates
+    [1.0, 1.0, 0.1, 0.1]
     """
 
     def __init__(
@@ -121,6 +143,17 @@ class MultiStepLR(LRScheduler):
         milestones: the epochs; one that is there twice counts twice.
         gamma: the factor.
         last_epoch: the epoch at which to go on; -1 to begin.
+
+    >>> import retrograd as rg
+    >>> optimizer = rg.optim.SGD([rg.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = rg.optim.lr_scheduler.MultiStepLR(optimizer, [1, 3], gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> rates
+    [1.0, 0.5, 0.5, 0.25]
     """
 
     def __init__(
@@ -150,6 +183,17 @@ class ConstantLR(LRScheduler):
         factor: from 0 to 1.
         total_iters: how many epochs the factor lasts.
         last_epoch: the epoch at which to go on; -1 to begin.
+
+    >>> import retrograd as rg
+    >>> optimizer = rg.optim.SGD([rg.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = rg.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> rates
+    [0.5, 0.5, 1.0, 1.0]
     """
 
     def __init__(
@@ -184,6 +228,17 @@ class LinearLR(LRScheduler):
         end_factor: the factor at the end, from 0 to 1.
         total_iters: how many epochs lie between.
         last_epoch: the epoch at which to go on; -1 to begin.
+
+    >>> import retrograd as rg
+    >>> optimizer = rg.optim.SGD([rg.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = rg.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.25, total_iters=3)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> rates
+    [0.25, 0.5, 0.75, 1.0]
     """
 
     def __init__(
@@ -229,6 +284,17 @@ class ExponentialLR(LRScheduler):
         optimizer: whose learning rates are set.
         gamma: the factor.
         last_epoch: the epoch at which to go on; -1 to begin.
+
+    >>> import retrograd as rg
+    >>> optimizer = rg.optim.SGD([rg.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = rg.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> rates
+    [1.0, 0.5, 0.25, 0.125]
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
@@ -254,6 +320,17 @@ class PolynomialLR(LRScheduler):
         total_iters: how many epochs it takes.
         power: of the polynomial.
         last_epoch: the epoch at which to go on; -1 to begin.
+
+    >>> import retrograd as rg
+    >>> optimizer = rg.optim.SGD([rg.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = rg.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> rates
+    [1.0, 0.75, 0.5, 0.25, 0.0]
     """
 
     def __init__(

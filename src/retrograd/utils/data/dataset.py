@@ -135,7 +135,13 @@ def samples_of(dataset: Any, indices: Sequence[Any]) -> list[Any]:
 
 
 class ConcatDataset(Dataset[T_co]):
-    """Several datasets one behind the other."""
+    """Several datasets one behind the other.
+
+    >>> import retrograd as rg
+    >>> both = rg.utils.data.ConcatDataset([[1, 2], [3]])
+    >>> len(both), both[2]
+    (3, 3)
+    """
 
     datasets: list[Any]
     cumulative_sizes: list[int]
@@ -199,7 +205,12 @@ class ChainDataset(IterableDataset[Any]):
 
 
 class Subset(Dataset[T_co]):
-    """Some samples of a dataset, by their numbers."""
+    """Some samples of a dataset, by their numbers.
+
+    >>> import retrograd as rg
+    >>> [*rg.utils.data.Subset(["a", "b", "c"], [2, 0])]
+    ['c', 'a']
+    """
 
     dataset: Any
     indices: Sequence[int]

@@ -29,7 +29,12 @@ class Sampler(Generic[T_co]):
 
 
 class SequentialSampler(Sampler[int]):
-    """All samples in their order."""
+    """All samples in their order.
+
+    >>> import retrograd as rg
+    >>> list(rg.utils.data.SequentialSampler("abc"))
+    [0, 1, 2]
+    """
 
     data_source: Sized
 
