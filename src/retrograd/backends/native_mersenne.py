@@ -83,8 +83,9 @@ class NativeMersenne(Mersenne):
             return super().integers(low, high, shape, dtype, endpoint)
         count, kind = int(high) - int(low) + endpoint, np.dtype(dtype)
         wide = count >= LONG_RANGE and kind != np.uint32
+        least = int(low) % (1 << 64) if count < 1 << 64 else 0  # all words are taken as they are
         with self.lock:
-            found = PACK.draw_integers(self.capsule, shape, count % (1 << 64), int(low) % (1 << 64), wide)
+            found = PACK.draw_integers(self.capsule, shape, count % (1 << 64), least, wide)
         drawn: Array = found
         if kind.kind == "u":
             drawn = drawn.view(np.uint64)
