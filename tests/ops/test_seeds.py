@@ -175,6 +175,35 @@ torch.rand(1000003).sum(dtype=torch.float64)
 torch.randn(1000003).double().sum()
 torch.testing.make_tensor((5,),device="cpu",dtype=torch.float32)
 torch.testing.make_tensor((5,),device="cpu",dtype=torch.int64)
+torch.multinomial(torch.rand(5,4).t(),2)
+torch.multinomial(torch.rand(6,8)[:,::2].t(),2)
+torch.rand(3,4,5).transpose(0,2).cauchy_()
+torch.rand(3,4,5).transpose(0,2)[::2].cauchy_(1,3)
+torch.rand(3,4,5).transpose(0,2).log_normal_()
+torch.rand(3,4,5).transpose(0,2).geometric_(.2)
+torch.rand(3,4,5).transpose(0,2).exponential_()
+torch.rand(4,5).t().bernoulli_(torch.full((5,4),.4))
+torch.zeros(9,dtype=torch.int64).random_(-2**63,None)
+torch.empty(20,dtype=torch.complex128).normal_(1,2)
+torch.normal(1.,2.,(3,),dtype=torch.complex64)
+torch.testing.make_tensor((5,),device="cpu",dtype=torch.complex64)
+torch.testing.make_tensor((5,6),device="cpu",dtype=torch.float16,noncontiguous=True)
+""".strip().splitlines()
+
+# Of bfloat16, which does not lie in rows.
+HALVES = """
+torch.nn.functional.dropout(X.transpose(0,2),.3)
+torch.nn.functional.alpha_dropout(X.transpose(0,2),.3,training=True)
+torch.nn.functional.rrelu(X-.5,training=True)
+torch.nn.functional.rrelu((X-.5).transpose(0,1),training=True)
+torch.native_dropout(X.transpose(0,2),.4,True)
+torch.rand_like(X.transpose(0,2))
+torch.randn_like(X.transpose(0,2))
+torch.randint_like(X.transpose(0,1),100)
+X.transpose(0,2).normal_()
+X[:,::2].normal_(1,2)
+X.transpose(0,2).random_(7)
+X.transpose(0,2).bernoulli_(.8)
 """.strip().splitlines()
 
 
@@ -198,6 +227,38 @@ def test_the_same_seed_gives_the_same_numbers(expression: str, torch: Any) -> No
     for theirs, ours in zip(*found, strict=True):
         assert (theirs.shape, theirs.dtype) == (ours.shape, ours.dtype)
         np.testing.assert_allclose(ours, theirs, **CLOSE)
+
+
+@pytest.mark.parametrize("expression", HALVES)
+def test_the_same_seed_gives_the_same_halves(expression: str, torch: Any) -> None:
+    pytest.importorskip("ml_dtypes")
+    found = []
+    for lib in (torch, rg):
+        lib.manual_seed(7)
+        x = lib.rand(3, 4, 5, dtype=lib.bfloat16)
+        drawn = eval(expression, {"torch": lib, "X": x})
+        found.append([*arrays(drawn), *arrays(x), lib.rand(1).numpy()])
+    for theirs, ours in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("seed", [True, 1.0, "3"])
+def test_a_generator_is_seeded_by_an_integer(seed: Any, torch: Any) -> None:
+    for lib in (torch, rg):
+        with pytest.raises(RuntimeError, match="manual_seed expected a long, but got"):
+            lib.Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_gamma_numbers_of_halves(dtype: str) -> None:
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    x = rg.full((200,), 3.0, dtype=getattr(rg, dtype))
+    drawn = rg._standard_gamma(x)
+    assert drawn.dtype == x.dtype
+    assert 2 < drawn.float().mean() < 4
+    parts = rg._sample_dirichlet(x.reshape(50, 4))
+    assert float((parts.float().sum(1) - 1).abs().max()) < 0.05
 
 
 @pytest.mark.parametrize("drawn", [0, 1, 3, 623, 624, 625])

@@ -118,9 +118,9 @@ class Mersenne:
         short = count < LONG_RANGE or np.dtype(dtype) == np.uint32
         for part in pieces(found):
             words = self.words(len(part)).astype(np.uint64) if short else self.long_words(len(part))
-            if count < 1 << 64:
-                words %= np.uint64(count)
-            part[...] = (words + least).view(wide)
+            if count < 1 << 64:  # else they are taken as they are
+                words = words % np.uint64(count) + least
+            part[...] = words.view(wide)
         return found.reshape(shape).astype(dtype, copy=False)
 
     def permutation(self, count: int) -> Array:
@@ -254,7 +254,7 @@ class Mersenne:
 
 def lies_in_rows(array: Array) -> bool:
     """Whether an array of the CPU lies row after row; others may say that they do."""
-    return type(array) is not np.ndarray or bool(array.flags.c_contiguous)
+    return not isinstance(array, np.ndarray) or bool(array.flags.c_contiguous)
 
 
 def in_memory_order(draw: Callable[[Shape], Any], array: Array) -> Any:

@@ -93,7 +93,8 @@ class NativeMersenne(Mersenne):
             return super().integers(low, high, shape, dtype, endpoint)
         count, kind = int(high) - int(low) + endpoint, np.dtype(dtype)
         wide = count >= LONG_RANGE and kind != np.uint32
-        found = PACK.draw_integers(self.twister, shape, count % (1 << 64), int(low) % (1 << 64), wide)
+        least = int(low) % (1 << 64) if count < 1 << 64 else 0  # all words are taken as they are
+        found = PACK.draw_integers(self.twister, shape, count % (1 << 64), least, wide)
         drawn: Array = found
         if kind.kind == "u":
             drawn = drawn.view(np.uint64)

@@ -199,7 +199,7 @@ class MixtureSameFamilyConstraint(Constraint):
 
     def check(self, value: Tensor) -> Tensor:
         inside = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
-        if inside.dim() < self.event_dim:
+        if value.dim() < self.event_dim:
             raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
         return inside.reshape((*value.shape[: value.dim() - self.event_dim], -1)).all(-1)
 

@@ -239,5 +239,5 @@ class Distribution:
 
     def __repr__(self) -> str:
         given = {name: vars(self)[name] for name in self.arg_constraints if name in vars(self)}
-        shown = [f"{n}: {v.item() if v.numel() == 1 else v.size()}" for n, v in given.items()]
+        shown = [f"{n}: {v if v.numel() == 1 else v.size()}" for n, v in given.items()]
         return f"{type(self).__name__}({', '.join(shown)})"

@@ -63,6 +63,7 @@ class FormulaOptimizer(Optimizer):
 
     _absent = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
     _counts: ClassVar[tuple[str, ...]] = ("step",)
+    _decays: ClassVar[bool] = True  # whether weight decay is an option; a group may have it all the same
     _decoupled: ClassVar[bool] = False  # whether weight decay acts on the parameter and not on its gradient
     _elementwise: ClassVar[bool] = True  # whether each number moves for itself
     _rule: ClassVar[
@@ -141,10 +142,14 @@ class FormulaOptimizer(Optimizer):
         """What a rule of the kernel pack is given for a parameter."""
         if self._rule < 0:
             return ()
-        decay, sign = rates.get("weight_decay", 0), -1.0 if rates.get("maximize") else 1.0
+        decay, sign = self._decay(rates), -1.0 if rates.get("maximize") else 1.0
         if self._decoupled or rates.get("decoupled_weight_decay"):
             return sign, 0.0, 1 - rates["lr"] * decay, *self._rule_numbers(step, rates)
         return sign, decay, 1.0, *self._rule_numbers(step, rates)
+
+    def _decay(self, rates: Group) -> Any:
+        """By how much parameters decay."""
+        return rates.get("weight_decay", 0) if self._decays else 0
 
     def rule(self, rates: Group) -> int:
         """The number of the kernel pack's rule, -1 if there is none."""
@@ -177,7 +182,7 @@ class FormulaOptimizer(Optimizer):
         """The new value of a parameter: direction and weight decay, then the formula."""
         if rates.get("maximize"):
             grad = -grad
-        decay = rates.get("weight_decay", 0)
+        decay = self._decay(rates)
         if isinstance(decay, Tensor) or decay != 0:
             if self._decoupled or rates.get("decoupled_weight_decay"):
                 param = param * (1 - rates["lr"] * decay)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from retrograd.autograd.modes import enable_grad, no_grad
 from retrograd.core.tensor import Tensor
@@ -14,6 +14,8 @@ from retrograd.ops.tensor.create import zeros_like
 from retrograd.optim.line_search import ENOUGH_DOWN, ENOUGH_FLATTER, Point, StrongWolfe
 from retrograd.optim.optimizer import Group, Optimizer, Params, StateDict
 from retrograd.optim.options import check_rate, number
+
+LAST: Final = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
 
 
 class LBFGS(Optimizer):
@@ -82,6 +84,7 @@ class LBFGS(Optimizer):
         state = self.state[group["params"][0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
+        is_first = "d" not in state
         first = closure()
         loss, grad = number(first), self._gradient()
         calls = 1
@@ -103,6 +106,8 @@ class LBFGS(Optimizer):
             state["func_evals"] += new_calls
             if last or calls >= group["max_eval"] or _settled(state, loss, grad, group):
                 break
+        if is_first and "d" in state:
+            _put_in_order(state)
         return first
 
     def _advance(
@@ -189,20 +194,25 @@ def _turn(state: StateDict, grad: Tensor, history: int) -> None:
         state["old_stps"].append(move)
         state["ro"].append(1.0 / curvature)
         state["H_diag"] = curvature / change.dot(change)
-    state["d"] = _newton(grad.neg(), state)
+    weights = state.setdefault("al", [None] * history)
+    state["d"] = _newton(grad.neg(), state, weights)
 
 
-def _newton(vector: Tensor, state: StateDict) -> Tensor:
-    """A vector times the inverse of the curvature that is remembered: the two-loop recursion."""
+def _put_in_order(state: StateDict) -> None:
+    """The state of a first step as PyTorch has it: what it moves by stands behind the weights of the recursion."""
+    for name in LAST:
+        state[name] = state.pop(name)
+
+
+def _newton(vector: Tensor, state: StateDict, weights: list[Any]) -> Tensor:
+    """A vector times the inverse of the curvature that is remembered: the two-loop recursion, with its weights."""
     rows = list(zip(state["old_dirs"], state["old_stps"], state["ro"], strict=True))
-    weights = []
-    for change, move, scale in reversed(rows):
-        weight = move.dot(vector) * scale
-        vector = vector - change * weight
-        weights.append(weight)
+    for i, (change, move, scale) in reversed(list(enumerate(rows))):
+        weights[i] = move.dot(vector) * scale
+        vector = vector - change * weights[i]
     vector = vector * state["H_diag"]
-    for (change, move, scale), weight in zip(rows, reversed(weights), strict=True):
-        vector = vector + move * (weight - change.dot(vector) * scale)
+    for i, (change, move, scale) in enumerate(rows):
+        vector = vector + move * (weights[i] - change.dot(vector) * scale)
     return vector
 
 

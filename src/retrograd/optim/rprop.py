@@ -63,6 +63,8 @@ class Rprop(FormulaOptimizer):
         }
         super().__init__(params, defaults)
 
+    _decays = False
+
     def _names(self, param: Tensor, group: Group) -> tuple[str, ...]:
         return "prev", "step_size"
 

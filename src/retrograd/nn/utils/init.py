@@ -9,9 +9,7 @@ from retrograd.nn.module import Module
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """A module whose initial values are not to be relied on: for those who load others at once.
-
-    PyTorch saves the time of drawing them; here they are drawn.
+    """A module without initial values, for those who load others at once: nothing is drawn.
 
     >>> import retrograd as rg
     >>> rg.nn.utils.skip_init(rg.nn.Linear, 2, 3)
@@ -21,4 +19,5 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
-    return module_cls(*args, **kwargs)
+    where = kwargs.pop("device", "cpu")
+    return module_cls(*args, **kwargs, device="meta").to_empty(device=where)

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from retrograd.core.tensor import Tensor
 from retrograd.nn.module import Module
 from retrograd.nn.utils.convert_parameters import parameters_to_vector
+from retrograd.ops.random.sampling import rand_like
 
 M = TypeVar("M", bound=Module)
 
@@ -194,8 +195,9 @@ class RandomUnstructured(BasePruningMethod):
         self.amount = amount
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """The mask, with more zeros."""
-        return _without_smallest(t.new_empty(t.shape).uniform_(), self.amount, default_mask)
+        """The mask, with more zeros: as in PyTorch, where the largest numbers were drawn."""
+        count = _count_to_prune(self.amount, t)
+        return _masked(default_mask, rand_like(t).reshape(-1).topk(count).indices if count else None)
 
 
 class L1Unstructured(RandomUnstructured):
@@ -426,12 +428,22 @@ def _compute_norm(t: Any, n: Any, dim: int) -> Any:
     return t.norm(p=n, dim=[d for d in range(t.dim()) if d != dim % t.dim()])
 
 
+def _count_to_prune(amount: Any, t: Any) -> int:
+    """How many elements of a tensor an amount is."""
+    size = t.numel()
+    _validate_pruning_amount(amount, size)
+    return _compute_nparams_toprune(amount, size)
+
+
 def _without_smallest(scores: Any, amount: Any, mask: Any) -> Any:
     """A mask less an amount of its elements, those of the smallest scores."""
-    size = scores.numel()
-    _validate_pruning_amount(amount, size)
-    count = _compute_nparams_toprune(amount, size)
+    count = _count_to_prune(amount, scores)
+    return _masked(mask, scores.reshape(-1).topk(count, largest=False).indices if count else None)
+
+
+def _masked(mask: Any, places: Any) -> Any:
+    """A mask with zeros at more places."""
     found = mask.clone()
-    if count:
-        found.view(-1)[scores.reshape(-1).topk(count, largest=False).indices] = 0
+    if places is not None:
+        found.view(-1)[places] = 0
     return found

@@ -29,6 +29,7 @@ from retrograd.ops.nn.difference_loss import (
     reduction_code,
 )
 from retrograd.ops.register import public
+from retrograd.ops.tensor.convert import convert
 from retrograd.values import Array
 
 
@@ -178,13 +179,15 @@ def binary_cross_entropy(
             f"Using a target size ({t.shape}) that is different to the input size ({x.shape}) is deprecated. Please "
             "ensure they have the same size."
         )
-    for v in (t, optional_tensor(name, "weight", 3, weight)):
-        if v is not None and v.array.dtype != x.array.dtype:
+    w = constant(name, "weight", optional_tensor(name, "weight", 3, weight))
+    for v in (t, w):
+        if v is not None and v.array.dtype != x.array.dtype and (v is t or v.array.dtype.kind == "c"):
             raise DtypeError(
                 f"Found dtype {SCALAR_NAMES[v.array.dtype]} but expected {SCALAR_NAMES[x.array.dtype]}"
             )
-    _check_broadcast(constant(name, "weight", weight), x)
-    found: Tensor = apply_n(BinaryCrossEntropy(code), (x, t, weight))
+    _check_broadcast(w, x)
+    weights = None if w is None else convert(w, x.array.dtype)
+    found: Tensor = apply_n(BinaryCrossEntropy(code), (x, t, weights))
     return found
 
 

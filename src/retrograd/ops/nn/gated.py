@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, device_of
+from retrograd.backends.casts import cast
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.limits import finfo
 from retrograd.backends.mersenne import Mersenne
@@ -249,10 +250,10 @@ def rrelu(
 def _noise(a: Array, lower: float, upper: float, generator: Any) -> Array:
     """The slopes: 1 where x is positive, else drawn; on the CPU only as many as are needed."""
     stream = stream_of(generator, device_of(a))
-    if isinstance(stream, Mersenne) and type(a) is np.ndarray:
-        slopes, places = np.ones(a.shape, a.dtype), a <= 0
+    if isinstance(stream, Mersenne) and isinstance(a, np.ndarray):
+        slopes, places = np.ones(a.shape), np.asarray(a <= 0)
         slopes[places] = stream.uniform(lower, upper, int(np.count_nonzero(places)))
-        return slopes
+        return cast(slopes, a.dtype, copy=False)
     drawn = stream.uniform(lower, upper, a.shape)
     xp = common_backend((a, drawn))
     return xp.where(a <= 0, xp.asarray(drawn), 1.0).astype(a.dtype)

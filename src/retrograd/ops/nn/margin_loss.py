@@ -280,6 +280,13 @@ def multi_margin_loss(
     _check_long(t)
     if ((t.array < 0) | (t.array >= classes)).any():
         raise RuntimeError(f"target out of range: there are {classes} classes, counted from 0")
+    if w is not None and w.array.dtype != x.array.dtype:
+        if x.array.size:
+            raise DtypeError(
+                f"expected scalar type {SCALAR_NAMES[x.array.dtype]} but found {SCALAR_NAMES[w.array.dtype]}. The "
+                "weight has the dtype of the input."
+            )
+        w = None  # there is nothing to weigh
     found: Tensor = apply_n(MultiMarginLoss(p, margin, code), (x, t, w))
     return found
 

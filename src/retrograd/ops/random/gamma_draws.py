@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, device_of
+from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.families import ElementwiseUnary
 from retrograd.core.op import OUT, Unary, Variadic, X
@@ -127,7 +128,7 @@ def standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """
     x = _shapes("_standard_gamma", input)
     xp = backend_of(x)
-    values = xp.maximum(_gamma_array(xp, x, generator).astype(x.dtype), np.finfo(x.dtype).tiny)
+    values = xp.maximum(_gamma_array(xp, x, generator).astype(x.dtype), finfo(x.dtype).tiny)
     found: Tensor = apply1(StandardGamma(values), input)
     return found
 
@@ -153,8 +154,8 @@ def sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tenso
     xp = backend_of(x)
     drawn = xp.maximum(_gamma_array(xp, x, generator), np.finfo(np.float64).tiny)
     parts = drawn / drawn.sum(axis=-1, keepdims=True)
-    limits = np.finfo(x.dtype)
-    values = parts.clip(limits.tiny, 1 - limits.epsneg).astype(x.dtype)
+    limits = finfo(x.dtype)
+    values = parts.clip(limits.tiny, 1 - limits.eps / 2).astype(x.dtype)
     found: Tensor = apply1(SampleDirichlet(values), input)
     return found
 

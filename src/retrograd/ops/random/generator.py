@@ -69,7 +69,7 @@ class Generator(Plain):
 
     def manual_seed(self, seed: int) -> Generator:
         """Begins the stream that belongs to `seed`, and returns the generator."""
-        if not hasattr(seed, "__index__"):
+        if isinstance(seed, (bool, Tensor)) or not hasattr(seed, "__index__"):
             raise RuntimeError(f"manual_seed expected a long, but got {type_name(seed)}")
         number = seed.__index__()
         if not -(1 << 63) <= number < 1 << 64:

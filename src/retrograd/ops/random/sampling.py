@@ -138,10 +138,10 @@ def any_integer_array(rng: Any, shape: Shape, dtype: DType) -> Array:
         return cast(as_array(rng.integers(0, 1 << 32, shape, np.uint32) % (most + 1)), dtype)
 
 
-def bernoulli_array(rng: Any, p: Any, shape: Shape, dtype: DType) -> Array:
-    """1 with probability `p`, a number or an array, else 0."""
+def bernoulli_array(rng: Any, p: Any, shape: Shape, dtype: DType, laid_as: Array | None = None) -> Array:
+    """1 with probability `p`, a number or an array, else 0; what is drawn may lie in memory as an array does."""
     if is_array(p):
-        if not ((p >= 0) & (p <= 1)).all():
+        if backend_of(p).has_values and not ((p >= 0) & (p <= 1)).all():
             raise RuntimeError(
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities are in [0, 1]"
             )
@@ -149,8 +149,13 @@ def bernoulli_array(rng: Any, p: Any, shape: Shape, dtype: DType) -> Array:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     if isinstance(rng, Mersenne) and not is_array(p) and dtype.char in "fd":
         return rng.choices(shape, dtype, float(p), 1.0)
-    single = is_array(p) and p.dtype != np.float64
-    return cast(as_array(beside(rng.random(shape, np.float32 if single else np.float64), p) < p), dtype)
+    kind = np.float32 if is_array(p) and p.dtype != np.float64 else np.float64
+    drawn = (
+        rng.random(shape, kind)
+        if laid_as is None
+        else in_memory_order(lambda size: rng.random(size, kind), laid_as)
+    )
+    return cast(as_array(beside(drawn, p) < p), dtype)
 
 
 def check_std(std: Any) -> None:
@@ -372,11 +377,11 @@ def normal(
         )
         return finish(scale_noise(noise, mean, std), out, requires_grad, where)
     kind = tensors[0].array.dtype
-    if isinstance(std, Tensor) and std.array.size and not (std.array >= 0).all():
+    xp = common_backend([t.array for t in tensors])
+    if isinstance(std, Tensor) and xp.has_values and std.array.size and not (std.array >= 0).all():
         raise RuntimeError("normal expects all elements of std >= 0.0")
     if not isinstance(std, Tensor):
         check_std(std)
-    xp = common_backend([t.array for t in tensors])
     a, b = _bare(xp, mean, kind), _bare(xp, std, kind)
     try:
         shape = joint_shape(a.shape, b.shape)
@@ -394,7 +399,9 @@ def _bare(xp: Backend, v: Any, dtype: DType) -> Array:
 
 
 def scale_noise(noise: Array, mean: Any, std: Any) -> Array:
-    """`mean + std * noise` in the dtype of the noise."""
+    """`mean + std * noise` in the dtype of the noise; both parts of complex noise lie around a number."""
+    if noise.dtype.kind == "c" and isinstance(mean, (int, float)):
+        mean = complex(mean, mean)
     return cast(as_array(noise * std + mean), noise.dtype, copy=False)
 
 
@@ -420,7 +427,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     x = require_tensor("poisson", "input", 1, input)
     if x.array.dtype.kind != "f":
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'")
-    if not (x.array >= 0).all():
+    if backend_of(x.array).has_values and not (x.array >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     drawn = stream_of(generator, device_of(x.array), x.array).poisson(x.array)
     found: Tensor = apply1(Poisson(beside(cast(as_array(drawn), x.array.dtype), x.array)), x)
@@ -487,9 +494,9 @@ def multinomial(
         found = _intervals(xp, steps, draws)
     else:
         # Exponential waiting times: the first `count` to arrive are a sample without replacement.
-        waits = beside(
-            rng.standard_exponential(rows.shape, np.float64 if p.dtype == np.float64 else np.float32), p
-        )
+        kind = np.float64 if p.dtype == np.float64 else np.float32
+        drawn = in_memory_order(lambda shape: rng.standard_exponential(shape, kind), xp.atleast_2d(p))
+        waits = beside(drawn, p)
         arrivals = xp.where(rows > 0, waits / xp.where(rows > 0, rows, 1), np.inf)
         found = xp.argsort(arrivals, axis=1, kind="stable")[:, :count]
     result = found.reshape((*p.shape[:-1], count)).astype(np.int64)
@@ -524,6 +531,8 @@ def _check_chances(p: Array, count: int, replacement: bool) -> None:
         )
     if p.shape[-1] > 2**24:
         raise RuntimeError(f"number of categories cannot exceed 2^24, but is {p.shape[-1]}")
+    if not xp.has_values:
+        return
     if not (xp.isfinite(p) & (p >= 0)).all():
         if replacement and count > 1:
             what = "= infinity or NaN" if (p >= 0).all() else "< 0"

@@ -94,8 +94,10 @@ class RandomSampler(Sampler[int]):
             for left in range(self.num_samples, 0, -32):
                 yield from randint(total, (min(32, left),), generator=generator).tolist()
             return
-        orders = (randperm(total, generator=generator).tolist() for _ in itertools.count())
-        yield from itertools.islice(itertools.chain.from_iterable(orders), self.num_samples)
+        for _ in range(self.num_samples // total):
+            yield from randperm(total, generator=generator).tolist()
+        # PyTorch draws an order for what is left even if nothing is: the next epoch depends on it.
+        yield from randperm(total, generator=generator).tolist()[: self.num_samples % total]
 
     def __len__(self) -> int:
         return self.num_samples

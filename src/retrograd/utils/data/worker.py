@@ -137,7 +137,9 @@ class Worker:
         seed = self.seed + self.number
         random.seed(seed)
         manual_seed(seed)
-        np.random.seed(seed % 2**32)  # noqa: NPY002 - datasets may use the old functions
+        words = [self.number, self.seed % 2**32, self.seed // 2**32]
+        # Datasets may use the old functions; PyTorch too keeps the streams of NumPy's apart by such a sequence.
+        np.random.seed(np.random.SeedSequence(words).generate_state(4))  # noqa: NPY002
         _info = WorkerInfo(self.number, self.count, seed, self.source.dataset)
         try:
             if self.begin is not None:
