@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import Backend
+from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import python_number, result_type, result_with_scalar
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.autocast import autocasting_on_gpu, in_float32
@@ -20,6 +20,7 @@ from retrograd.ops.common import (
     check_division,
     deliver,
     deliver_exact,
+    memory_order,
     number_from,
     number_pair,
     plain,
@@ -55,7 +56,10 @@ def halves_and_number(x: Any, y: Any) -> bool:
 
 def beside_number(compute: Callable[[Any, Any], Array], x: Any, y: Any) -> Array:
     """`compute` of float16 and a number in float32, rounded once; NumPy rounds the number too, 1e5 to infinity."""
-    x, y = [v if isinstance(v, (int, float)) else v.astype(np.float32) for v in (x, y)]
+    x, y = [
+        v if isinstance(v, (int, float)) else v.astype(np.float32, order=memory_order(backend_of(v), v))
+        for v in (x, y)
+    ]
     found: Array = compute(x, y).astype(FLOAT16)
     return found
 
@@ -316,6 +320,7 @@ class PowOfNumber(ElementwiseUnary):
     """number ** x"""
 
     widened: ClassVar[bool] = True
+    in_rows: ClassVar[bool] = True
     node_name = "PowBackward2"
     params: ClassVar[tuple[str, ...]] = ("number",)
     shown: ClassVar[dict[str, str]] = {"self": "number"}

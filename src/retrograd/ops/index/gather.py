@@ -20,7 +20,7 @@ from retrograd.errors import DimensionError, DtypeError, ShapeError, sizes, type
 from retrograd.ops.common import deliver_exact, require_tensor, wrap_dim
 from retrograd.ops.index.getitem import Index, IndexPut, arrays_of, check_beforehand, filled, read_index
 from retrograd.ops.register import public
-from retrograd.ops.shape.reshape import Reshape, broadcast_shapes, broadcasts_to, expand, reshape
+from retrograd.ops.shape.reshape import Expand, Reshape, broadcast_shapes, broadcasts_to, expand, reshape
 from retrograd.ops.shape.split import PlacePart
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Number, Shape
@@ -140,6 +140,8 @@ def scatter_added(xp: Backend, out: Array, dim: int, index: Array, src: Array) -
 
 def cut(src: Any, shape: Shape) -> Any:
     """The first elements of each dimension, so many as `shape` says."""
+    if 0 in shape:
+        return src.reshape(-1)[:0].reshape(shape)  # of an index of nothing PyTorch compares no dimensions
     return src if tuple(src.shape) == shape else src[tuple([slice(0, n) for n in shape])]
 
 
@@ -162,6 +164,8 @@ class ScatterAdd(SourceAt):
         found = Gather(self.dim, index).on(g)
         if index.array.shape == self.source_shape:
             return found
+        if not index.array.size:
+            return Expand(self.source_shape).on(found.sum())
         return PlacePart(self.source_shape, tuple([slice(0, n) for n in index.array.shape])).on(found)
 
 
