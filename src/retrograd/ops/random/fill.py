@@ -128,7 +128,7 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     chances = p.array if isinstance(p, Tensor) else number_from("bernoulli_", "p", 1, p)
     rng = _stream(self, generator, chances)
     if isinstance(p, Tensor):
-        drawn = bernoulli_array(rng, chances, self.array.shape, self.array.dtype)
+        drawn = bernoulli_array(rng, chances, self.array.shape, self.array.dtype, self.array)
     else:
         drawn = in_memory_order(
             lambda shape: bernoulli_array(rng, chances, shape, self.array.dtype), self.array
@@ -194,7 +194,7 @@ def cauchy_(
     middle, width = number_from("cauchy_", "median", 1, median), number_from("cauchy_", "sigma", 2, sigma)
     if not width > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={width}")
-    values = middle + width * _stream(self, generator).standard_cauchy(self.array.shape)
+    values = middle + width * in_memory_order(_stream(self, generator).standard_cauchy, self.array)
     return write_back(self, apply1(Cauchy(beside(cast(as_array(values), dtype), self.array)), self))
 
 
@@ -208,7 +208,8 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={chance}")
     if dtype.kind in "cb":
         raise unsupported_dtype("geometric_cpu", dtype)
-    values = as_array(_stream(self, generator).geometric(chance, self.array.shape))
+    rng = _stream(self, generator)
+    values = as_array(in_memory_order(lambda shape: rng.geometric(chance, shape), self.array))
     return write_back(self, apply1(Geometric(beside(cast(values, dtype), self.array)), self))
 
 
@@ -224,5 +225,6 @@ def log_normal_(
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={width}")
     if dtype.kind != "f":
         raise unsupported_dtype("log_normal_cpu", dtype)
-    values = _stream(self, generator).lognormal(middle, width, self.array.shape)
+    rng = _stream(self, generator)
+    values = in_memory_order(lambda shape: rng.lognormal(middle, width, shape), self.array)
     return write_back(self, apply1(LogNormal(beside(cast(as_array(values), dtype), self.array)), self))

@@ -138,8 +138,8 @@ def any_integer_array(rng: Any, shape: Shape, dtype: DType) -> Array:
         return cast(as_array(rng.integers(0, 1 << 32, shape, np.uint32) % (most + 1)), dtype)
 
 
-def bernoulli_array(rng: Any, p: Any, shape: Shape, dtype: DType) -> Array:
-    """1 with probability `p`, a number or an array, else 0."""
+def bernoulli_array(rng: Any, p: Any, shape: Shape, dtype: DType, like: Array | None = None) -> Array:
+    """1 with probability `p`, a number or an array, else 0; drawn in the order in which `like` lies in memory."""
     if is_array(p):
         if not ((p >= 0) & (p <= 1)).all():
             raise RuntimeError(
@@ -149,8 +149,13 @@ def bernoulli_array(rng: Any, p: Any, shape: Shape, dtype: DType) -> Array:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     if isinstance(rng, Mersenne) and not is_array(p) and dtype.char in "fd":
         return rng.choices(shape, dtype, float(p), 1.0)
-    single = is_array(p) and p.dtype != np.float64
-    return cast(as_array(beside(rng.random(shape, np.float32 if single else np.float64), p) < p), dtype)
+    wide = np.float32 if is_array(p) and p.dtype != np.float64 else np.float64
+    drawn = (
+        rng.random(shape, wide)
+        if like is None
+        else in_memory_order(lambda size: rng.random(size, wide), like)
+    )
+    return cast(as_array(beside(drawn, p) < p), dtype)
 
 
 def check_std(std: Any) -> None:
@@ -487,9 +492,9 @@ def multinomial(
         found = _intervals(xp, steps, draws)
     else:
         # Exponential waiting times: the first `count` to arrive are a sample without replacement.
-        waits = beside(
-            rng.standard_exponential(rows.shape, np.float64 if p.dtype == np.float64 else np.float32), p
-        )
+        dtype = np.float64 if p.dtype == np.float64 else np.float32
+        drawn = in_memory_order(lambda shape: rng.standard_exponential(shape, dtype), xp.atleast_2d(p))
+        waits = beside(drawn, p)
         arrivals = xp.where(rows > 0, waits / xp.where(rows > 0, rows, 1), np.inf)
         found = xp.argsort(arrivals, axis=1, kind="stable")[:, :count]
     result = found.reshape((*p.shape[:-1], count)).astype(np.int64)
