@@ -292,3 +292,40 @@ def matrices_conjugated(torch: Any) -> Any:
     z = numbers(torch).reshape(2, 2)
     found = [z.H, z.mH, z.adjoint(), torch.adjoint(z), z.conj().T]
     return [f.detach().resolve_conj() for f in found], z.mT
+
+
+@program()
+def what_lies_otherwise_is_filled_in_the_order_of_its_memory(torch: Any) -> Any:
+    methods = {
+        "normal_": (), "uniform_": (), "log_normal_": (), "cauchy_": (), "geometric_": (0.4,), "exponential_": (),
+        "random_": (9,), "bernoulli_": (0.3,),
+    }  # fmt: skip
+    found = {}
+    for name, arguments in methods.items():
+        torch.manual_seed(3)
+        whole = torch.ones(4, 6, dtype=torch.float64)
+        for part in (
+            whole.t(),
+            whole[::2, ::3].t(),
+            whole.view(2, 2, 6).permute(2, 0, 1),
+            whole.unfold(0, 2, 2),
+        ):
+            getattr(part, name)(*arguments)
+        found[name] = whole
+    chances = torch.full((2, 3), 0.4).t()
+    torch.manual_seed(3)
+    return (
+        found,
+        torch.ones(2, 3).t().bernoulli_(chances),
+        torch.multinomial(chances, 1),
+        torch.multinomial(chances, 2),
+    )
+
+
+@program()
+def a_mask_for_complex_numbers_is_drawn_as_for_others(torch: Any) -> Any:
+    found = []
+    for dtype in (torch.float32, torch.complex64, torch.complex128):
+        torch.manual_seed(3)
+        found.append(torch.native_dropout(torch.ones(9, dtype=dtype), 0.5, True))
+    return found

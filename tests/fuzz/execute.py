@@ -23,6 +23,7 @@ GRADIENTS = re.compile(
     r"grad\(|\.grad\b|register_|torch\.func\.|functional\.[jhv]|def backward|forward_ad|create_graph"
 )
 NAMES = re.compile(r"\bt_?\w*\d+\b")
+NUMBERS = re.compile(r"(?<![\w.])-?\d+\.\d*(?:e[+-]?\d+)?")  # with a point: others are sizes and names
 TARGETS = re.compile(r"^\s*([\w ,*]+?) = ", re.MULTILINE)
 
 
@@ -73,6 +74,8 @@ class Run:
         mentioned = set(NAMES.findall(statement))
         if self.torn and mentioned & self.sharing(self.torn):
             self.torn |= mentioned
+            if "backward(" in statement:  # the gradients of leaves are made of what was written
+                self.torn |= {n for n, v in self.names.items() if attempt(FLAGS["is_leaf"], v) is True}
         if mentioned & self.gradients:
             self.gradients |= mentioned
         elif GRADIENTS.search(statement):
@@ -113,6 +116,7 @@ def reset(library: Any) -> None:
     library.set_grad_enabled(True)
     library.autograd.set_detect_anomaly(False)
     library.set_default_dtype(library.float32)
+    library.manual_seed(0)  # the same seed gives both the same random numbers
 
 
 # -- what is written down ----------------------------------------------------------------------------------------------
@@ -250,8 +254,20 @@ def parts(
     elif kind != "graph" and isinstance(hers, list) and isinstance(mine, list) and len(hers) == len(mine):
         for i, (a, b) in enumerate(zip(hers, mine, strict=True)):
             yield from parts(a, b, f"{path}[{i}]", tolerance, kind)
-    elif hers != mine and not (isinstance(hers, float | complex) and close(hers, mine, tolerance)):
+    elif hers != mine and not (
+        same_text(hers, mine, tolerance)
+        if isinstance(hers, str)
+        else isinstance(hers, float | complex) and close(hers, mine, tolerance)
+    ):
         yield kind, f"{path}: {hers} there, {mine} here"
+
+
+def same_text(hers: str, mine: Any, tolerance: float) -> bool:
+    """Whether two texts, such as printed tensors, say the same but for the last digits of their numbers."""
+    if not isinstance(mine, str) or NUMBERS.sub("", hers) != NUMBERS.sub("", mine):
+        return False
+    a, b = ([float(number) for number in NUMBERS.findall(text)] for text in (hers, mine))
+    return len(a) == len(b) and close(a, b, max(tolerance, 1e-4))  # four digits are printed
 
 
 def close(hers: Any, mine: Any, tolerance: float) -> bool:

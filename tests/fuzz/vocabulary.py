@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tests.native.hostile.calls import words
 
+from .draws import draw
+
 if TYPE_CHECKING:
     from .grow import Grower
 
@@ -582,7 +584,7 @@ def dual(g: Grower) -> str:
 SIMPLE: list[tuple[int, Maker]] = [
     (2, leaf), (10, unary), (6, along), (8, binary), (5, with_number), (3, matrix), (3, join), (3, network), (14, view),
     (12, write), (6, set_item), (1, out), (4, index), (3, index_tensor), (3, change_index), (4, backward), (4, grad),
-    (5, hook), (5, memory),
+    (5, hook), (5, memory), (5, draw),
 ]  # fmt: skip
 COMPOUND: list[tuple[int, Maker]] = [
     (6, block),

@@ -19,7 +19,7 @@ from retrograd.core.modes import FORWARD, INFERENCE, SAVED_HOOKS, before_write, 
 from retrograd.core.op import Binary, Op, Unary, Variadic
 from retrograd.core.tangent import overwrite
 from retrograd.core.tensor import Tensor
-from retrograd.core.version import PACKED, UNTRACKED, VersionCounter
+from retrograd.core.version import LOOSE, PACKED, UNTRACKED, VersionCounter
 from retrograd.core.views import (
     NORMAL,
     OF_A_BATCH,
@@ -53,7 +53,7 @@ def check_writable(x: Tensor, stretched: bool = False) -> None:
 
 def check_not_inference(x: Tensor) -> None:
     """Refuses writes outside of inference mode to what was made in it."""
-    if x._version_counter() is UNTRACKED and not current().special & INFERENCE:
+    if x._version_counter() is UNTRACKED and x._view_kind != LOOSE and not current().special & INFERENCE:
         raise InferenceError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. Write to a clone() of it instead."
         )

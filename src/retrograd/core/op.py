@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 import numpy as np
 
 from retrograd.backends.base import BACKENDS, Backend, backend_of, common_backend, is_array
+from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.collector import expose
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
@@ -34,6 +35,7 @@ from retrograd.core.saved import (
     freed_graph,
     given,
     living,
+    look_at_saved,
     packed,
     reloaded,
     revived,
@@ -44,7 +46,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.traits import traits_of
 from retrograd.core.upward import UPWARD
 from retrograd.core.version import PACKED, VersionCounter
-from retrograd.errors import no_forward_mode
+from retrograd.errors import DtypeError, no_forward_mode
 from retrograd.hints import mypyc_attr
 from retrograd.values import Array, DType
 
@@ -61,6 +63,8 @@ ALL: Final = -1  # of its inputs: see `Variadic.tracked`
 CONSTANT: Final = "constant:"  # what the slots of constants are called, with their number behind it
 CONSTANTS: Final = "constants"  # what `shown` says for all of them together, as a tuple
 SLOT_KINDS: Final = ("x", "y", "out", "constant", CONSTANTS)  # what else `shown` says are fields
+# Those whose indices are refused by an IndexError if they are no integers.
+INDEXING: Final = ("IndexBackward0", "IndexPutBackward0", "IndexCopyBackward0", "IndexFillBackward0")
 ndarray: Final[Any] = np.ndarray
 
 
@@ -300,6 +304,11 @@ def with_constants(op: Op, constants: tuple[SavedConstant, ...] | None) -> Any:
 def _unpacked(op: Op, constant: SavedConstant) -> SavedConstant:
     """A constant as formulas get it; raises where it was overwritten."""
     array = checked(op, constant.array, constant.counter, constant.version, None, 0)
+    if isinstance(constant.array, Packed) and array.dtype.kind == "f" and constant.array.dtype.kind in "iub":
+        raise (IndexError if op.name() in INDEXING else DtypeError)(
+            f"expected scalar type {SCALAR_NAMES[constant.array.dtype]} but found {SCALAR_NAMES[array.dtype]}: "
+            f"{op.name()} has saved an index or a mask, and the unpack hook gave back something else."
+        )
     return constant if array is constant.array else SavedConstant(array)
 
 
@@ -347,6 +356,7 @@ class Unary(Op):
 
     def pair(self, g: Any, tensors: bool, owned: bool) -> tuple[Any, Any]:
         if g is None:
+            look_at_saved(self)
             return None, None
         x, out, constants = self.x, self.out, self.constants
         if self._freed:
@@ -459,6 +469,7 @@ class Binary(Op):
 
     def pair(self, g: Any, tensors: bool, owned: bool) -> tuple[Any, Any]:
         if g is None:
+            look_at_saved(self)
             return None, None
         x, y, out, constants = self.x, self.y, self.out, self.constants
         if self._freed:
@@ -601,6 +612,7 @@ class Variadic(Op):
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
         if _none_given(grads):
+            look_at_saved(self)
             return [None] * self.edge_count
         xs = self._unpacked("x", self.xs, self.x_counters, self.x_versions, tensors)
         outs = self._unpacked("out", self.outs, self.out_counters, self.out_versions, tensors)
@@ -680,10 +692,19 @@ class Variadic(Op):
             self.outs[i], self.out_counters[i], self.out_versions[i] = value, counter, version
 
     def release(self) -> None:
-        if self.xs is not None or self.outs is not None or self.constants is not None:
+        if _holds_any(self.xs) or _holds_any(self.outs) or self.constants is not None:
             self._freed = True
             self.constants = None
             self.xs = self.outs = None
+
+
+def _holds_any(values: list[Any] | None) -> bool:
+    """Whether anything is saved: a list may hold places alone, of operands that no gradient needs."""
+    if values is not None:
+        for value in values:
+            if value is not None:
+                return True
+    return False
 
 
 def _none_given(grads: Grads) -> bool:

@@ -102,9 +102,10 @@ class Packed:
     Hooks take a value for good: what becomes of the original does not matter any more.
     """
 
-    def __init__(self, value: Any, unpack: Any) -> None:
+    def __init__(self, value: Any, unpack: Any, dtype: Any) -> None:
         self.value = value
         self.unpack_hook = unpack
+        self.dtype = dtype  # of what was packed
 
     def unpack(self) -> Array:
         """The array again."""
@@ -142,7 +143,7 @@ def packed(tensor: Tensor, pack: Any, unpack: Any) -> Packed:
             "A saved tensor pack hook is modifying its input in place. The value is still in use elsewhere: let the "
             "hook work on a clone()."
         )
-    return Packed(value, unpack)
+    return Packed(value, unpack, tensor.array.dtype)
 
 
 def reloaded(
@@ -171,6 +172,18 @@ def checked(
     if counter is not None and counter.version != version:
         return reloaded(saver, array, counter, version, node, nr)
     return array
+
+
+def look_at_saved(saver: Any) -> None:
+    """What a node does to which no gradient comes: it has nothing to compute, but what it saved must still be there.
+
+    As in PyTorch, where each node takes out what it has saved before it looks at its gradients.
+    """
+    if saver._freed:
+        raise freed_graph(saver)
+    for name in saver.slot_names():
+        value, counter, version, node, nr = saver.slot(name)
+        checked(saver, value, counter, version, node, nr)
 
 
 def restored(node: Node | None, nr: int, array: Any, counter: VersionCounter | None) -> Any:

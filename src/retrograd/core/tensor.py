@@ -41,7 +41,7 @@ from retrograd.core.transform_checks import (
     check_retain_grad,
 )
 from retrograd.core.upward import UPWARD
-from retrograd.core.version import UNTRACKED, VersionCounter, no_version
+from retrograd.core.version import LOOSE, UNTRACKED, VersionCounter, no_version
 from retrograd.errors import GradientError, InferenceError, sizes, type_name
 from retrograd.hints import mypyc_attr
 from retrograd.values import Array, DType
@@ -372,7 +372,9 @@ class Tensor(TensorOperators):
     def detach(self) -> Tensor:
         """The same memory, cut off from the graph; in-place writes to either are seen by both."""
         twin = Tensor(self.array, share=True)
-        twin._counter = self._version_counter()
+        twin._counter = counter = self._version_counter()
+        if counter is UNTRACKED and not current().special & INFERENCE:
+            twin._view_kind = LOOSE
         twin._lost = cut(self, DETACHED, "detach()") if self.requires_grad else self._lost
         return twin if type(self) is Tensor else self._classed(twin)
 
@@ -396,6 +398,9 @@ class Tensor(TensorOperators):
         """What `t.data` gives."""
         check_data_read(self.array)
         twin = Tensor(self.array, share=True)
+        if self._version_counter() is UNTRACKED:
+            twin._counter = UNTRACKED
+            twin._view_kind = 0 if current().special & INFERENCE else LOOSE
         twin._lost = cut(self, DETACHED, ".data") if self.requires_grad else self._lost
         return twin if type(self) is Tensor else self._classed(twin)
 
@@ -492,8 +497,6 @@ class Tensor(TensorOperators):
             )
         array = _deep_copy(self.array, memo)
         made = rebuild_leaf(type(self), array, self.requires_grad, self._grad_dtype, {})
-        if current().special & INFERENCE:
-            made._counter = UNTRACKED
         memo[id(self)] = made
         made._grad = copy.deepcopy(self._grad, memo)
         made.__dict__.update(copy.deepcopy(self._user_state(), memo))
@@ -556,6 +559,8 @@ def rebuild_leaf(cls: Any, array: Array, requires_grad: bool, grad_dtype: Any, s
     made.array = array
     made._requires = requires_grad
     made._grad_dtype = grad_dtype
+    if current().special & INFERENCE:
+        made._counter = UNTRACKED
     made.__dict__.update(state)
     return made
 

@@ -51,6 +51,11 @@ PACKED: Final = VersionCounter()
 PACKED.version = -2
 
 
+# The kind, in `_view_kind`, of an inference tensor that `detach()` or `.data` has cut off outside of inference mode:
+# PyTorch takes writes to it. It is no view, so the kinds in core/views.py do not meet it.
+LOOSE: Final = 6
+
+
 def no_version() -> InferenceError:
     """Inference tensors have no version."""
     return InferenceError("Inference tensors do not track version counter.")

@@ -290,6 +290,8 @@ def _wanted_edge(wanted: Any, i: int, accumulate_grad: bool) -> Edge:
             f"One of the differentiated Tensors does not require grad (the one at index {i}). Set requires_grad=True "
             "on it before the computation."
         )
+    if wanted._base is not None:
+        wanted._refresh()  # of a view whose base was written since, no graph made before knows the place
     node: Node | None = wanted._node
     if node is None and wanted._accumulator is not None:
         found: AccumulateGrad | None = wanted._accumulator()

@@ -260,6 +260,8 @@ def call_node(task: GraphTask, node: Node, given: Grads, owned: int) -> Grads:
             claim(task, node)
         results = node.apply(given, task.tensors, owned)
         if task.anomaly and current().check_nan:
+            if task.frees:
+                node.release()  # it has run, whatever is found
             check_nan(node, results)
     except BaseException as error:
         _failed(task, node, claimed, error)
@@ -273,7 +275,7 @@ def call_node(task: GraphTask, node: Node, given: Grads, owned: int) -> Grads:
 
 def _failed(task: GraphTask, node: Node, claimed: Any, error: BaseException) -> None:
     """Takes the claim back and says where the error came from; raises it anew if it is NumPy's, of memory."""
-    if node._freed_by is task.place:
+    if node._freed_by is task.place and not node._freed:
         node._freed_by = claimed
     told = shortage(error)
     error = error if told is None else told

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import Backend
+from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import python_number, result_type, result_with_scalar
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.families import ElementwiseBinary, ElementwiseUnary, added, conjugate, scaled
@@ -18,6 +18,7 @@ from retrograd.errors import DtypeError, unsupported_dtype
 from retrograd.ops.common import (
     check_division,
     deliver,
+    memory_order,
     number_from,
     number_pair,
     require_tensor,
@@ -49,7 +50,10 @@ def halves_and_number(x: Any, y: Any) -> bool:
 
 def beside_number(compute: Callable[[Any, Any], Array], x: Any, y: Any) -> Array:
     """`compute` of float16 and a number in float32, rounded once; NumPy rounds the number too, 1e5 to infinity."""
-    x, y = [v if isinstance(v, (int, float)) else v.astype(np.float32) for v in (x, y)]
+    x, y = [
+        v if isinstance(v, (int, float)) else v.astype(np.float32, order=memory_order(backend_of(v), v))
+        for v in (x, y)
+    ]
     found: Array = compute(x, y).astype(FLOAT16)
     return found
 

@@ -253,6 +253,9 @@ class XlogyByNumber(RealUnary):
     def slope(self, x: Any, out: Any) -> Any:
         return Xlogy().slope(0, x, filled_like(x, self.number), None)
 
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return Xlogy().vjp(0, g, x, filled_like(x, self.number), None)
+
 
 class Xlog1py(RealBinary):
     """x * log(1 + y), and 0 where x is 0"""
@@ -301,6 +304,9 @@ class Xlog1pyByNumber(XlogyByNumber):
 
     def slope(self, x: Any, out: Any) -> Any:
         return Xlog1py().slope(0, x, filled_like(x, self.number), None)
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return Xlog1py().vjp(0, g, x, filled_like(x, self.number), None)
 
 
 class Logaddexp(ElementwiseBinary):

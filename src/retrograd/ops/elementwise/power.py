@@ -97,6 +97,7 @@ class PowOfNumber(ElementwiseUnary):
     """number ** x"""
 
     widened: ClassVar[bool] = True
+    in_rows: ClassVar[bool] = True
     node_name = "PowBackward2"
     params: ClassVar[tuple[str, ...]] = ("number",)
     shown: ClassVar[dict[str, str]] = {"self": "number"}

@@ -20,7 +20,7 @@ from retrograd.errors import DimensionError, DtypeError, ShapeError, sizes, type
 from retrograd.ops.common import deliver_exact, require_tensor, wrap_dim
 from retrograd.ops.index.getitem import Index, IndexPut, arrays_of, check_beforehand, filled, read_index
 from retrograd.ops.register import public
-from retrograd.ops.shape.reshape import Reshape, broadcast_shapes, broadcasts_to, expand, reshape
+from retrograd.ops.shape.reshape import Expand, Reshape, broadcast_shapes, broadcasts_to, expand, reshape
 from retrograd.ops.shape.split import PlacePart
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Number, Shape
@@ -140,6 +140,10 @@ def scatter_added(xp: Backend, out: Array, dim: int, index: Array, src: Array) -
 
 def cut(src: Any, shape: Shape) -> Any:
     """The first elements of each dimension, so many as `shape` says."""
+    if 0 in shape:
+        return src.reshape(-1)[:0].reshape(shape)  # of an index of nothing PyTorch compares no dimensions
+    if not src.shape:
+        return src.reshape((1,) * len(shape))
     return src if tuple(src.shape) == shape else src[tuple([slice(0, n) for n in shape])]
 
 
@@ -162,6 +166,8 @@ class ScatterAdd(SourceAt):
         found = Gather(self.dim, index).on(g)
         if index.array.shape == self.source_shape:
             return found
+        if not index.array.size or not self.source_shape:
+            return Expand(self.source_shape).on(found.sum())
         return PlacePart(self.source_shape, tuple([slice(0, n) for n in index.array.shape])).on(found)
 
 
@@ -365,7 +371,7 @@ def scatter(
         return deliver_exact(apply1(ScatterValue(d, i, number_for(source, x.array.dtype)), x), out)
     d, i = _along("scatter", x, dim, index, source.array, "self")
     check_dtypes("scatter(): Expected self.dtype to be equal to src.dtype", x, source)
-    return deliver_exact(apply_n(Scatter(d, i), (x, lined_up(source, i))), out)
+    return deliver_exact(apply_n(Scatter(d, i), (x, source)), out)
 
 
 def check_dtypes(complaint: str, x: Tensor, source: Tensor) -> None:
@@ -389,7 +395,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Ten
     x, source = require_tensor("scatter_add", "input", 1, input), require_tensor("scatter_add", "src", 3, src)
     d, i = _along("scatter", x, dim, index, source.array, "self")
     check_dtypes("scatter(): Expected self.dtype to be equal to src.dtype", x, source)
-    return deliver_exact(apply_n(ScatterAdd(d, i), (x, lined_up(source, i))), out)
+    return deliver_exact(apply_n(ScatterAdd(d, i), (x, source)), out)
 
 
 @public("index_put", "index_put_", method=True)

@@ -43,7 +43,7 @@ from retrograd.ops.shape.reshape import (
     integer,
 )
 from retrograd.ops.shape.split import END, Select, Slice
-from retrograd.ops.tensor.data import number_for, supported
+from retrograd.ops.tensor.data import check_fits, number_for, supported
 from retrograd.values import Array, Shape
 
 ndarray: Final[Any] = np.ndarray
@@ -540,8 +540,11 @@ def _source(x: Tensor, value: Any, key: Key) -> Tensor:
                 f"{SCALAR_NAMES[x.array.dtype]} for the destination and {SCALAR_NAMES[value.array.dtype]} for the "
                 "source. Convert the source with .to(dtype)."
             )
-        if value.array.dtype.kind == "c" and not value.array.ndim:
-            number_for(value.array.item(), x.array.dtype)  # complains of an imaginary part that would be lost
+        check_fits(value, x.array.dtype)
+        if value.array.dtype.kind == "c" and not value.requires_grad and backend_of(value.array).is_plain:
+            return Tensor(
+                number_for(value.array.item(), x.array.dtype), share=True
+            )  # no warning, nothing is lost
     return value
 
 

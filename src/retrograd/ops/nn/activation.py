@@ -279,6 +279,7 @@ class LogSigmoid(Activation):
     """log(sigmoid(x)), without overflow"""
 
     kernel = "log_sigmoid_cpu"
+    in_rows: ClassVar[bool] = True
 
     def curve(self, xp: Backend, x: Array) -> Array:
         return xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.absolute(x)))

@@ -169,7 +169,10 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     if p == 0 or train is False:
         kept = as_constant(np.ones(shape, bool), x)
         return apply1(NativeDropout(kept.array.copy(), 0.0), x), kept
-    kept = _kept(x.array, p, shape) != 0
+    a = x.array
+    kept = (
+        _kept(a.real if a.dtype.kind == "c" else a, p, shape) != 0
+    )  # the mask is of truth values, whatever x is of
     return apply1(NativeDropout(kept, p), x), tensor_of(kept)
 
 

@@ -89,6 +89,7 @@ class RreluWithNoise(Leaky):
     """x where it is positive, else x times a slope: drawn for each element in training, else the middle"""
 
     kernel = "leaky_relu_cpu"
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("lower", "upper", "training", "noise")
     array_params: ClassVar[tuple[str, ...]] = ("noise",)
     shown: ClassVar[dict[str, str]] = {"lower": "lower", "upper": "upper", "training": "training"}

@@ -24,7 +24,7 @@ from retrograd.errors import (
 )
 from retrograd.ops.common import deliver, require_tensor, require_word, wrap_dim, zero_like, zeros_beside
 from retrograd.ops.register import public
-from retrograd.ops.shape.reshape import Expand, reshaped, unsqueeze
+from retrograd.ops.shape.reshape import Expand, Reshape, reshaped, unsqueeze
 from retrograd.values import Array, DType, Shape
 
 
@@ -398,5 +398,5 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
     grids = []
     for p, t in zip(place, given, strict=True):
         line = tuple([t.array.size if d == p else 1 for d in range(len(given))])
-        grids.append(apply1(Expand(tuple(whole)), reshaped(t, line)))
+        grids.append(apply1(Expand(tuple(whole)), apply1(Reshape(line), t)))
     return tuple(grids)

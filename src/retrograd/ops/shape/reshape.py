@@ -15,10 +15,12 @@ from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.backends.shortage import SHORTAGE_TOLD, tell_shortage
 from retrograd.core.apply import apply1
 from retrograd.core.families import View
+from retrograd.core.modes import INFERENCE, current
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.core.variant import variant
+from retrograd.core.version import UNTRACKED
 from retrograd.errors import OperandError, ShapeError, broadcast_error, sizes, type_name
 from retrograd.ops.common import joint_shape, require_sequence, require_tensor, wrap_dim
 from retrograd.ops.register import public
@@ -356,7 +358,7 @@ def _viewed_as(x: Tensor, dtype: Any) -> Tensor:
     if a.dtype.itemsize != dtype.itemsize:
         _check_memory_as(x, dtype)
     twin = Tensor(reinterpreted(a, dtype), share=True)
-    twin._counter = x._version_counter()
+    twin._counter = x._version_counter() if not current().special & INFERENCE else UNTRACKED
     return twin
 
 

@@ -1,0 +1,262 @@
+"""What random programs have shown: nodes without gradients, loose inference tensors, indices of nothing."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+from .harness import attempt, program
+
+FREED = "Trying to backward through the graph a second time"
+WRITTEN = "has been modified by an inplace operation"
+INFERENCE = "Inplace update to inference tensor outside InferenceMode is not allowed"
+SAVED = "Inference tensors cannot be saved for backward"
+OVERFLOW = "cannot be converted to type .* without overflow"
+
+
+def cut(torch: Any) -> Any:
+    """A function whose backward gives no gradient."""
+
+    class Cut(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return None
+
+    return Cut.apply
+
+
+# -- no gradient comes -----------------------------------------------------------------------------------------------
+
+
+@program()
+def what_was_freed_is_missed_without_a_gradient_too(torch: Any) -> Any:
+    found = []
+    for function in (torch.sin, lambda x: x * x, lambda x: x[torch.tensor([0])], lambda x: torch.cat([x, x])):
+        x = torch.ones(3, requires_grad=True)
+        middle = function(x)
+        y = cut(torch)(middle)
+        middle.sum().backward()
+        saves = middle.grad_fn.name() != "CatBackward0"
+        found.append(attempt(FREED, y.sum().backward) if saves else y.sum().backward())
+    return found
+
+
+@program(WRITTEN)
+def what_was_overwritten_is_missed_without_a_gradient_too(torch: Any) -> Any:
+    x = torch.ones(3, requires_grad=True)
+    a = x * 2
+    y = cut(torch)(a.sin())
+    a.zero_()
+    y.sum().backward()
+
+
+@program(warns="Anomaly Detection has been enabled|Error detected in CosBackward0")
+def anomaly_mode_frees_the_node_that_it_complains_of(torch: Any) -> Any:
+    x = torch.ones(3, requires_grad=True)
+    y = x.exp()
+    z = y.cos()
+    with torch.autograd.detect_anomaly(check_nan=True):
+        complaint = attempt("returned nan values", z.backward, torch.full((3,), float("nan")))
+    return complaint, attempt(FREED, (z * z).sum().backward), y.sum().backward(), x.grad
+
+
+@program()
+def a_node_that_saved_nothing_is_not_freed(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    y = torch.addcmul(x, torch.ones(2), torch.ones(2), value=2)
+    y.mean().backward()
+    y.sum().backward()
+    return x.grad
+
+
+@program()
+def a_gradient_by_a_view_is_that_of_its_place_now(torch: Any) -> Any:
+    x = torch.ones(3, requires_grad=True)
+    base = x * 1
+    view = base[:2]
+    y = view * 2
+    base.mul_(2)
+    unused = torch.autograd.grad(y.sum(), [view], allow_unused=True)
+    first, _ = parts = base.split([1, 2])
+    base.mul_(2)
+    refused = "its base or another view of its base has been modified"
+    call = torch.autograd.grad
+    return unused, len(parts), attempt(refused, call, base.sum(), [first], allow_unused=True)
+
+
+# -- inference mode --------------------------------------------------------------------------------------------------
+
+
+def made_inside(torch: Any) -> Any:
+    with torch.inference_mode():
+        return torch.ones(3) * 2
+
+
+@program()
+def a_detached_inference_tensor_can_be_written(torch: Any) -> Any:
+    x, w = made_inside(torch), torch.ones(3, requires_grad=True)
+    d = x.detach()
+    d.mul_(2)
+    x.data.add_(1)
+    d.add_(w)
+    e = x.detach()
+    flags = d.is_inference(), d.requires_grad, x.data.is_inference(), e.is_inference()
+    # A copy: PyTorch writes into an inference tensor before it refuses.
+    return x.clone(), flags, d.grad_fn.name(), attempt(INFERENCE, x.mul_, 2), attempt(SAVED, torch.mul, e, w)
+
+
+@program()
+def what_is_not_loose_stays_closed(torch: Any) -> Any:
+    x = made_inside(torch)
+    with torch.inference_mode():
+        inside, data = x.detach(), x.data
+    views = x.detach().view(-1), x.view(-1), inside, data
+    return [attempt(INFERENCE, view.mul_, 2) for view in views], attempt(
+        "Setting requires_grad=True on inference tensor", x.detach().requires_grad_
+    )
+
+
+@program()
+def copies_made_in_inference_mode_are_of_it(torch: Any) -> Any:
+    x, leaf = torch.ones(3), torch.ones(3, requires_grad=True)
+    with torch.inference_mode():
+        copies = [
+            copy.copy(x),
+            copy.deepcopy(x),
+            pickle.loads(pickle.dumps(x)),
+            pickle.loads(pickle.dumps(leaf)),
+        ]
+        read = x.view(torch.int32), x.view(torch.float32), x.view(3)
+    return [c.is_inference() for c in (*copies, *read)]
+
+
+@program()
+def hooks_that_make_floats_of_indices_are_noticed(torch: Any) -> Any:
+    index = torch.tensor([0, 1])
+    functions = (
+        lambda x: torch.where(x > 0, x, x * 2), lambda x: x.gather(0, index), lambda x: x[index],
+        lambda x: x.index_select(0, index), lambda x: x.masked_fill(x > 0, 2), lambda x: x.masked_select(x > 0),
+        lambda x: x.take(index), lambda x: x.index_copy(0, index, x[:2]), lambda x: x.sort()[0],
+        lambda x: x.index_fill(0, index, 2), lambda x: x.max(0)[0],
+    )  # fmt: skip
+    found = []
+    for function in functions:
+        x = torch.ones(3, requires_grad=True) * 1
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t / 2):
+            y = function(x)
+        found.append(
+            attempt("[Ff]loat|must be long, int|Expected dtype int|Expected a long", y.sum().backward)
+        )
+    return found
+
+
+# -- indices ---------------------------------------------------------------------------------------------------------
+
+
+@program()
+def an_index_of_nothing_takes_any_source(torch: Any) -> Any:
+    x = torch.ones(0, 3, 2)
+    index = torch.zeros_like(x, dtype=torch.long)
+    source = torch.tensor(-1.5, requires_grad=True)
+    y = (torch.ones(0, 3, 2, requires_grad=True) * 1).scatter_(1, index, source)
+    y.sum().backward()
+    return (
+        x.scatter_(1, index, torch.tensor(2.0)), x.scatter(1, index, torch.ones(3)), source.grad,
+        x.scatter_add(1, index, torch.tensor(2.0)), x.scatter_reduce(1, index, torch.tensor(2.0), "sum"),
+    )  # fmt: skip
+
+
+@program()
+def a_number_that_a_mask_writes_must_fit(torch: Any) -> Any:
+    def write(x: Any, value: Any) -> Any:
+        x[x > 0] = value
+        return x
+
+    refused = (
+        (torch.float64, torch.tensor([1 + 1j])), (torch.float64, torch.tensor(1 + 1j)),
+        (torch.int32, torch.tensor([2**40])), (torch.int64, torch.tensor([float("nan")])),
+        (torch.float32, torch.tensor([1e60], dtype=torch.float64)),
+    )  # fmt: skip
+    taken = (
+        (torch.float64, torch.tensor([2 + 0j])), (torch.int32, torch.tensor([2.5])), (torch.bool, torch.tensor([3])),
+        (torch.float32, torch.tensor([0.5], dtype=torch.float64)),
+    )  # fmt: skip
+    return [attempt(OVERFLOW, write, torch.ones(2, dtype=d), v) for d, v in refused], [
+        write(torch.ones(2, dtype=d), v) for d, v in taken
+    ]
+
+
+# -- formulas and layouts --------------------------------------------------------------------------------------------
+
+
+@program()
+def a_gradient_of_zero_stays_zero_beside_the_logarithm_of_a_number(torch: Any) -> Any:
+    found = []
+    for function, number in ((torch.xlogy, -1.5), (torch.xlogy, 0.0), (torch.special.xlog1py, -2.5)):
+        x = torch.tensor([0.1, 0.0, 1.0], requires_grad=True)
+        y = function(x, number)
+        found += [
+            torch.autograd.grad(y, x, torch.tensor(g), retain_graph=True) for g in ([0.0, 1, 1], [2.0, 0, 0])
+        ]
+    return found
+
+
+@program(warns="will create a reference cycle")
+def the_gradient_of_a_part_of_nothing_depends_on_nothing(torch: Any) -> Any:
+    x = torch.ones(3, requires_grad=True)
+    part, whole = x[0:0], x.view(-1)
+    with torch.no_grad():
+        whole.add_(1)
+    (part * part).sum().backward(create_graph=True)
+    return x.grad, x.grad.requires_grad
+
+
+@program()
+def powers_of_numbers_and_kin_lie_in_rows(torch: Any) -> Any:
+    x, f = torch.ones(2, 3).t(), torch.nn.functional
+    results = 2**x, 0**x, torch.pow(2, x), f.logsigmoid(x), f.rrelu(x), f.rrelu(x, training=True)
+    return [r.stride() for r in results]
+
+
+@program()
+def halves_times_a_number_lie_in_rows_where_memory_repeats(torch: Any) -> Any:
+    x = torch.ones(2, 1, dtype=torch.float16).expand(2, 2, 1)
+    return (
+        (x * 3).stride(),
+        x.mul(0.5).stride(),
+        torch.ones(2, dtype=torch.float16).expand(2, 2).mul(3).stride(),
+    )
+
+
+@program()
+def coordinates_of_a_strided_line_are_views(torch: Any) -> Any:
+    x = torch.ones(6, requires_grad=True)[::2]
+    grids = torch.meshgrid(x, x, indexing="ij")
+    return [grid.grad_fn.next_functions[0][0].name() for grid in grids], torch.cartesian_prod(x, x)
+
+
+@program(warns="was resized")
+def expanded_memory_takes_a_result_of_another_shape(torch: Any) -> Any:
+    out = torch.ones(1).expand(2, 2)
+    return torch.sum(torch.ones(2, 2), 1, out=out)
+
+
+@program()
+def an_input_handed_back_is_a_view_without_gradients_too(torch: Any) -> Any:
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x
+
+    found = []
+    for x in (torch.ones(1, dtype=torch.uint8), torch.ones(1), torch.ones(1, requires_grad=True)):
+        y = Same.apply(x)
+        with torch.no_grad():
+            z = Same.apply(x)
+        found.append((y is x, y._base is x, y._is_view(), z is x, z._is_view()))
+    return found
