@@ -1280,14 +1280,6 @@ def test_initial_values_that_nobody_needs(torch):
     assert (warned(rg), warned(torch)) == (0, 1)
 
 
-@about("The node of a weight under weight norm")
-def test_weight_norm(torch):
-    def name(lib):
-        return lib.nn.utils.parametrizations.weight_norm(lib.nn.Linear(2, 2)).weight.grad_fn.name()
-
-    assert (name(rg), name(torch)) == ("MulBackward0", "WeightNormInterfaceBackward0")
-
-
 # ---- training -----------------------------------------------------------------------------------------------------
 
 
@@ -1622,13 +1614,3 @@ def test_layouts_that_fail_there(torch: Any) -> None:
 
     for call in (kron, take):
         assert (fails(lambda call=call: call(rg)), fails(lambda call=call: call(torch))) == (False, True)
-
-
-@about("The node of `sum(dim=None)` and `mean(dim=None)`")
-def test_nodes_of_sums_without_a_dimension(torch: Any) -> None:
-    def names(lib: Any) -> list[str]:
-        x = lib.ones(2, requires_grad=True)
-        return [x.sum(dim=None).grad_fn.name(), x.mean(dim=None).grad_fn.name()]
-
-    assert names(torch) == ["SumBackward1", "MeanBackward1"]
-    assert names(rg) == ["SumBackward0", "MeanBackward0"]
