@@ -224,8 +224,11 @@ def weight_norm(torch: Any) -> Any:
 def the_node_of_a_weight(torch: Any) -> Any:
     """One node where the lengths are along the first or last dimension, a product elsewhere."""
     seen = []
-    for shape, lengths, dim in (((2, 3), (2, 1), 0), ((2, 3), (1, 3), 1), ((2, 3), (), -1), ((2, 3, 2), (1, 3, 1), 1),
-                                ((2, 3, 2), (1, 1, 2), 2), ((4,), (4,), 0), ((2, 3), (2,), 0), ((2, 3), (2, 1), -2)):  # fmt: skip
+    kinds = (
+        ((2, 3), (2, 1), 0), ((2, 3), (1, 3), 1), ((2, 3), (), -1), ((2, 3, 2), (1, 3, 1), 1),
+        ((2, 3, 2), (1, 1, 2), 2), ((4,), (4,), 0), ((2, 3), (2,), 0), ((2, 3), (2, 1), -2),
+    )  # fmt: skip
+    for shape, lengths, dim in kinds:
         for dtype in (torch.float64, torch.float16):
             v = ramp(torch, *shape).to(dtype).requires_grad_()
             g = (ramp(torch, *lengths) + 2).to(dtype).requires_grad_()

@@ -86,8 +86,8 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
         raise unsupported_dtype("weight_norm_kernel", x.array.dtype, "use a floating point dtype.")
     if x.array.dtype != y.array.dtype:
         raise DtypeError(
-            f"expected scalar type {SCALAR_NAMES[x.array.dtype]} but found {SCALAR_NAMES[y.array.dtype]}: directions and "
-            "lengths have one dtype. Convert g."
+            f"expected scalar type {SCALAR_NAMES[x.array.dtype]} but found {SCALAR_NAMES[y.array.dtype]}: directions "
+            "and lengths have one dtype. Convert g."
         )
     shape = [1] * x.array.ndim
     shape[at] = x.array.shape[at]

@@ -248,8 +248,13 @@ class MeanDim(Mean):
 
     node_name = "MeanBackward1"
     shown: ClassVar[dict[str, str]] = {
-        "self_sym_sizes": "in_shape", "self_sym_numel": "count", "dim": "axis", "keepdim": "keepdims",
+        "self_sym_sizes": "in_shape", "self_sym_numel": "numel", "dim": "axis", "keepdim": "keepdims",
     }  # fmt: skip
+
+    @property
+    def numel(self) -> int:
+        """How many elements there were, not how many of them fell together."""
+        return reduced_count(self.in_shape, None)
 
 
 # -- products ------------------------------------------------------------------------------------------------------
