@@ -60,7 +60,8 @@ class WeightNormInterface(Binary):
         along = self.within(g, x) / length
         if i:
             return along
-        return (y / length) * (g - x * (along / length))
+        size = y / length
+        return size * g - x * (size * (along / length))
 
     def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
         length = self.lengths(x)
