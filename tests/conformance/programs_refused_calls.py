@@ -95,8 +95,11 @@ def nothing_to_compute(torch: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cholesky = torch.cholesky(empty)
+        shapes = ((0, 0), (2, 0, 0), (0, 3, 3))
+        recorded = [torch.cholesky(torch.zeros(shape, requires_grad=True)) for shape in shapes]
     return [
         cholesky.shape,
+        [(found.grad_fn.name(), found.shape) for found in recorded],
         empty.int().softmax(0).dtype,
         empty.to(torch.complex64).log_softmax(1).dtype,
         torch.searchsorted(empty.bool(), empty.bool()).shape,
