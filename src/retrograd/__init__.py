@@ -578,6 +578,9 @@ if _typing.TYPE_CHECKING:
     from retrograd.ops.linalg.triangular import (
         triangular_solve,
     )
+    from retrograd.ops.linalg.weight_norm import (
+        _weight_norm,
+    )
     from retrograd.ops.nn.activation import (
         celu,
         relu,
@@ -1385,6 +1388,7 @@ __all__ = [
     "_standard_gamma_grad",
     "_storage_classes",
     "_tensor_classes",
+    "_weight_norm",
     "abs",
     "abs_",
     "absolute",

@@ -230,6 +230,7 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.linalg.solve": "det inverse logdet slogdet",
     "retrograd.ops.linalg.tensordot": "chain_matmul ger=outer inner outer tensordot",
     "retrograd.ops.linalg.triangular": "triangular_solve",
+    "retrograd.ops.linalg.weight_norm": "_weight_norm",
     "retrograd.ops.nn.activation": "celu relu selu threshold",
     "retrograd.ops.nn.adaptive_pool": (
         "adaptive_avg_pool1d adaptive_max_pool1d=adaptive_max_pool1d_with_indices"

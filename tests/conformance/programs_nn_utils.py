@@ -220,6 +220,36 @@ def weight_norm(torch: Any) -> Any:
     return seen
 
 
+@program(warns="`torch.nn.utils.weight_norm` is deprecated")
+def the_node_of_a_weight(torch: Any) -> Any:
+    """One node where the lengths are along the first or last dimension, a product elsewhere."""
+    seen = []
+    kinds = (
+        ((2, 3), (2, 1), 0), ((2, 3), (1, 3), 1), ((2, 3), (), -1), ((2, 3, 2), (1, 3, 1), 1),
+        ((2, 3, 2), (1, 1, 2), 2), ((4,), (4,), 0), ((2, 3), (2,), 0), ((2, 3), (2, 1), -2),
+    )  # fmt: skip
+    for shape, lengths, dim in kinds:
+        for dtype in (torch.float64, torch.float16):
+            v = ramp(torch, *shape).to(dtype).requires_grad_()
+            g = (ramp(torch, *lengths) + 2).to(dtype).requires_grad_()
+            made = torch._weight_norm(v, g, dim)
+            seen.append((made.grad_fn.name(), getattr(made.grad_fn, "_saved_dim", None), made.detach()))
+            if lengths != (2,):  # PyTorch's backward wants lengths that broadcast
+                grads = torch.autograd.grad((made**3).sum(), (v, g))
+                seen.append(grads if dtype == torch.float64 else [grad.dtype for grad in grads])
+    for scheme in (torch.nn.utils.weight_norm, torch.nn.utils.parametrizations.weight_norm):
+        seen.append(scheme(linear(torch, 2, 2)).weight.grad_fn.name())
+    wide = torch.ones(2, 3, dtype=torch.float64)
+    return [
+        *seen,
+        attempt("expected scalar type Double but found Float", torch._weight_norm, wide, torch.ones(2, 1)),
+        attempt("weight_norm_kernel", torch._weight_norm, wide.long(), torch.ones(2, 1)),
+        attempt("weight_norm_kernel", torch._weight_norm, wide.to(torch.complex64), torch.ones(2, 1)),
+        attempt("Dimension out of range", torch._weight_norm, wide, wide, 3),
+        attempt("must be int, not float", torch._weight_norm, wide, wide, 0.0),
+    ]
+
+
 @program()
 def spectral_norm(torch: Any) -> Any:
     seen = []

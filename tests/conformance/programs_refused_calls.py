@@ -7,6 +7,8 @@ import pickle
 import warnings
 from typing import Any
 
+import numpy as np
+
 from tests.conformance.harness import attempt, program
 
 
@@ -93,8 +95,11 @@ def nothing_to_compute(torch: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cholesky = torch.cholesky(empty)
+        shapes = ((0, 0), (2, 0, 0), (0, 3, 3))
+        recorded = [torch.cholesky(torch.zeros(shape, requires_grad=True)) for shape in shapes]
     return [
         cholesky.shape,
+        [(found.grad_fn.name(), found.shape) for found in recorded],
         empty.int().softmax(0).dtype,
         empty.to(torch.complex64).log_softmax(1).dtype,
         torch.searchsorted(empty.bool(), empty.bool()).shape,
@@ -126,3 +131,118 @@ def gradients_of_a_mean_may_be_written(torch: Any) -> Any:
     x = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
     (found,) = torch.autograd.grad(x.mean() ** 2, x, create_graph=True)
     return found.stride(), found.tanh_()
+
+
+@program()
+def arguments_that_do_not_fit(torch: Any) -> Any:
+    f, x, one = torch.nn.functional, torch.ones(2, 3), torch.ones(())
+    zero = torch.zeros(1, dtype=torch.long)
+    pixels, small = torch.ones(1, 1, 3, 3), torch.ones(2, dtype=torch.uint8)
+    empty = torch.ones(3, 0, 2)
+    return [
+        attempt("the input must be 1D or 2D. Got 0D", torch.linalg.norm, one, 2),
+        attempt("Got 0D", torch.linalg.norm, one, "fro"),
+        attempt("unsigned type with negative limits", f.hardtanh_, small, 0.5, -1.5),
+        attempt("mat2 must be a matrix, got 1-D tensor", f.linear, x, x[0], torch.ones(1)),
+        attempt("mat2 must be a matrix, got 1-D tensor", f.linear, x, x[0], one),
+        [f.linear(x[0], x[0], one), f.linear(x[None], x[0], one), f.linear(x, x[0])],
+        attempt("It is expected kernel_size equals to 2, but got size 1", f.unfold, pixels, (2,)),
+        attempt("It is expected stride equals to 2, but got size 1", f.unfold, pixels, 2, stride=(1,)),
+        attempt(
+            "It is expected padding equals to 2, but got size 1", f.fold, x[None], (2, 2), 1, padding=[0]
+        ),
+        attempt("doesn't match the broadcast shape", f.soft_margin_loss, one, x[0]),
+        f.soft_margin_loss(x, one, reduction="none"),
+        *[
+            attempt("got .Tensor, int, ", g, x, 0, 1)
+            for g in (torch.var, torch.std, torch.var_mean, torch.std_mean)
+        ],
+        attempt(
+            "received an invalid combination", torch.zeros(1).scatter, 0, zero, src=torch.ones(1), value=1.0
+        ),
+        attempt("reduction dim 1 to have non-zero size", torch.hash_tensor, empty, (0, 1)),
+        torch.hash_tensor(empty, (0, 2)).shape,
+        attempt("received an invalid combination", x.to, x, 2.5),
+        attempt("received an invalid combination", x.to, torch.float64, 1),
+        x.to(torch.float64, True).dtype,
+        attempt("window", torch.stft, x[0], 2, window=2.5, return_complex=True),
+        attempt("window", torch.istft, x.to(torch.complex64), 4, window=2.5),
+    ]
+
+
+@program(warns="Using a target size")
+def weights_of_losses_that_are_broadcast(torch: Any) -> Any:
+    f, x = torch.nn.functional, torch.ones(2, 3)
+    losses = (f.huber_loss, f.mse_loss, f.l1_loss)
+    return [
+        *[attempt("must have the same size", loss, x[0], x, weight=x) for loss in losses],
+        *[loss(x, x[0] * 2, weight=x * 3, reduction="none") for loss in losses],
+    ]
+
+
+@program(warns="This overload of")
+def numbers_in_tensors_before_tensors(torch: Any) -> Any:
+    two, three, x, v = torch.tensor(2.0), torch.tensor(3.0), torch.ones(2, 2), torch.ones(2)
+    return [
+        torch.addcmul(v, two, v, v),
+        torch.addcdiv(two, three, two, two),
+        v.clone().addcdiv_(two, v, v),
+        torch.addmm(two, x, x, x),
+        torch.addmm(two, x, three, x, x),
+        torch.addmm(2, x, three, x, x),
+        x.addmm(two, three, x, x),
+        x.addmm(two, 3, x, x),
+        torch.addr(two, x, v, v),
+        torch.tensor(1.0).addr(2, v, v),
+        attempt("addmm", torch.addmm, torch.tensor(2.0, requires_grad=True), x, x, x),
+        attempt("addcmul", torch.addcmul, v, torch.tensor([2.0]), v, v),
+    ]
+
+
+@program()
+def numbers_of_numpy_for_both_operands(torch: Any) -> Any:
+    return [
+        torch.mul(np.float32(0.5), np.int64(2)),
+        torch.mul(np.int64(3), 2),
+        torch.add(1, np.int64(2)),
+        torch.div(1, np.int64(2)),
+        torch.sub(0.5, np.float32(0.5)),
+        torch.floor_divide(7, np.int64(2)),
+    ]
+
+
+@program()
+def right_sides_of_lstsq(torch: Any) -> Any:
+    a = torch.eye(3, 2).expand(2, 3, 2) * 2
+    wide = torch.tensor([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]], dtype=torch.float64)
+    return [
+        torch.linalg.lstsq(a, torch.ones(2, 3)).solution,
+        torch.linalg.lstsq(wide.expand(2, 2, 3), torch.ones(2, 3, dtype=torch.float64)).solution,
+        attempt("should match other.size.-2.", torch.linalg.lstsq, a, torch.ones(1, 3)),
+        attempt("should match other.size.-2.", torch.linalg.lstsq, a, torch.ones(2, 5)),
+    ]
+
+
+@program()
+def copies_keep_the_layout(torch: Any) -> Any:
+    whole = torch.arange(6).reshape(2, 3).t()
+    functions = (torch.ceil, torch.floor, torch.round, torch.trunc, torch.fix, torch.fliplr, torch.flipud)
+    cube = torch.arange(24.0).reshape(2, 3, 4).transpose(0, 2)
+    return [
+        *[f(whole).stride() for f in functions],
+        [cube.flip(0, 2), cube.flip(0, 2).stride()],
+        cube[::2].flip(1).stride(),
+    ]
+
+
+@program()
+def sums_and_means_over_nothing_named(torch: Any) -> Any:
+    x = torch.ones(2, 3, requires_grad=True)
+    found = [f(x, *args, **named) for f in (torch.sum, torch.mean) for args, named in (
+        ((), {}), ((None,), {}), ((), {"dim": None}), ((), {"axis": None}), ((None, True), {}), (((),), {}),
+        ((), {"dtype": torch.float64}), ((), {"dim": None, "dtype": torch.float64}),
+    )]  # fmt: skip
+    found += [x.sum(None), x.mean(dim=None), x.sum()]
+    nodes = [(y.grad_fn.name(), y.shape, y.dtype, getattr(y.grad_fn, "_saved_keepdim", None)) for y in found]
+    counts = [y.grad_fn._saved_self_sym_numel for y in (x.mean(), x.mean(0), x.mean(None))]
+    return [nodes, counts, [torch.autograd.grad(y.sum(), x)[0].dtype for y in found]]

@@ -180,6 +180,8 @@ DISTANCES = (
          call_with((2, 3), args=(3, -1))),
          lambda x, p=2, dim=0: length(x, p, None if dim < 0 else tuple(i for i in range(x.ndim) if i != dim), dim >= 0),
          excuses={"jvp": "the norm of a matrix"}),
+    Case("_weight_norm", (call_with((2, 3), (2, 1)), call_with((2, 3, 2), (1, 1, 2), args=(2,))),
+         lambda v, g, dim=0: v * (g / length(v, 2, tuple(i for i in range(v.ndim) if i != dim), True)), excuses=REAL),
 )  # fmt: skip
 
 

@@ -797,7 +797,7 @@ class TensorMethods:
     def maximum(self, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     def mean(
         self,
-        dim: Dims = None,
+        dim: Dims = ...,
         keepdim: builtins.bool = False,
         *,
         dtype: DType | None = None,
@@ -1250,7 +1250,7 @@ class TensorMethods:
     ) -> Tensor: ...
     def sum(
         self,
-        dim: Dims = None,
+        dim: Dims = ...,
         keepdim: builtins.bool = False,
         *,
         dtype: DType | None = None,

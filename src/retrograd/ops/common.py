@@ -210,8 +210,10 @@ def _turned(number: int, dtype: Any) -> int:
 
 def number_pair(x: Any, y: Any) -> Any:
     """The first operand, as a tensor if both are numbers."""
-    if type(x) is Tensor or not all(isinstance(v, (bool, int, float, complex)) for v in (x, y)):
+    if type(x) is Tensor or not all(isinstance(v, (bool, int, float, complex, np.number)) for v in (x, y)):
         return x
+    if isinstance(x, np.number):
+        x = x.item()
     dtype = scalar_dtype(x)
     return Tensor(maker_of(dtype).asarray(x, dtype), share=True)
 
@@ -230,8 +232,26 @@ def _has_zero(y: Any) -> Any:
     return zero if isinstance(zero, bool) else backend_of(zero).any(zero)
 
 
+def _numbers_of_tensors(given: Sequence[Any], names: int) -> list[Any]:
+    """The arguments of an old order, with tensors of one number as numbers where these come.
+
+    One number comes in second place. The first of two comes before the first tensor, or behind it where that is the
+    object of a method, and the second one in third place.
+    """
+    found = list(given)
+    more = sum([isinstance(v, Tensor) for v in found]) - 3
+    for i in (1,) if names == 1 else (0, 1, 2)[: len(found) - 2]:
+        v = found[i]
+        taken = (i == 0 and not isinstance(found[1], Tensor)) or (i == 1 and not isinstance(found[0], Tensor))
+        if more > 0 and not taken and isinstance(v, Tensor) and not v.array.ndim and not v.requires_grad:
+            found[i] = v.array.item()
+            more -= 1
+    return found
+
+
 def old_order(function: str, given: Sequence[Any], names: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
     """Arguments as PyTorch once took them, numbers before the tensors they belong to: tensors, and numbers by name."""
+    given = _numbers_of_tensors(given, len(names))
     tensors = [v for v in given if isinstance(v, Tensor)]
     numbers = [v for v in given if not isinstance(v, Tensor)]
     fits = len(tensors) == 3 and 0 < len(numbers) <= len(names) and isinstance(given[-1], Tensor)

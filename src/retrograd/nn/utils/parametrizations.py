@@ -15,6 +15,7 @@ from retrograd.ops.linalg.distance import norm_except_dim
 from retrograd.ops.linalg.householder import geqrf, householder_product
 from retrograd.ops.linalg.matrix_functions import matrix_exp
 from retrograd.ops.linalg.solve import solve
+from retrograd.ops.linalg.weight_norm import _weight_norm
 from retrograd.ops.random.sampling import randn
 from retrograd.ops.shape.join import cat
 from retrograd.ops.tensor.create import eye, zeros_like
@@ -174,7 +175,7 @@ class _WeightNorm(Module):
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
         """The direction, as long as it is to be."""
-        return weight_v * (weight_g / norm_except_dim(weight_v, 2, self.dim))
+        return _weight_norm(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
         """The lengths and the directions of a weight."""

@@ -8,6 +8,7 @@ from retrograd.core.places import warn
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter, is_lazy
 from retrograd.ops.linalg.distance import norm_except_dim
+from retrograd.ops.linalg.weight_norm import _weight_norm
 
 M = TypeVar("M", bound=Module)
 
@@ -22,7 +23,7 @@ class WeightNorm:
     def compute_weight(self, module: Module) -> Any:
         """The weight: the direction, as long as it is to be."""
         g, v = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
-        return v * (g / norm_except_dim(v, 2, self.dim))
+        return _weight_norm(v, g, self.dim)
 
     def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module))

@@ -16,6 +16,7 @@ from retrograd.ops.common import (
     check_division,
     deliver,
     int_from,
+    memory_order,
     require_tensor,
     require_word,
     wrapped,
@@ -40,21 +41,21 @@ class Floor(Flat):
     """the largest integer not above x"""
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        return x.copy() if x.dtype.kind in "iu" else xp.floor(_no_bool("floor", x))
+        return x.copy(memory_order(xp, x)) if x.dtype.kind in "iu" else xp.floor(_no_bool("floor", x))
 
 
 class Ceil(Flat):
     """the smallest integer not below x"""
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        return x.copy() if x.dtype.kind in "iu" else xp.ceil(_no_bool("ceil", x))
+        return x.copy(memory_order(xp, x)) if x.dtype.kind in "iu" else xp.ceil(_no_bool("ceil", x))
 
 
 class Trunc(Flat):
     """x without its fraction"""
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        return x.copy() if x.dtype.kind in "iu" else xp.trunc(_no_bool("trunc", x))
+        return x.copy(memory_order(xp, x)) if x.dtype.kind in "iu" else xp.trunc(_no_bool("trunc", x))
 
 
 class Round(Flat):
@@ -66,7 +67,11 @@ class Round(Flat):
         self.decimals = decimals
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        return x.copy() if x.dtype.kind in "iu" else xp.round(_no_bool("round", x), self.decimals)
+        return (
+            x.copy(memory_order(xp, x))
+            if x.dtype.kind in "iu"
+            else xp.round(_no_bool("round", x), self.decimals)
+        )
 
 
 RoundDecimals = variant(Round, "RoundBackward1", "the nearest number with so many decimals")

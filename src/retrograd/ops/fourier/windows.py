@@ -191,6 +191,8 @@ def stft(
     if center and align_to_window is not None:
         raise RuntimeError("stft align_to_window should only be set when center = false")
     x = require_tensor("stft", "input", 1, input)
+    if window is not None:
+        require_tensor("stft", "window", 5, window)
     points = int_from("stft", "n_fft", 2, n_fft)
     hop = points // 4 if hop_length is None else int_from("stft", "hop_length", 3, hop_length)
     length = points if win_length is None else int_from("stft", "win_length", 4, win_length)
@@ -290,6 +292,8 @@ def istft(
     tensor([0., 1., 2., 3., 4., 5., 6., 7.])
     """
     x = require_tensor("istft", "input", 1, input)
+    if window is not None:
+        require_tensor("istft", "window", 5, window)
     points = int_from("istft", "n_fft", 2, n_fft)
     hop = points // 4 if hop_length is None else int_from("istft", "hop_length", 3, hop_length)
     width = points if win_length is None else int_from("istft", "win_length", 4, win_length)

@@ -359,6 +359,10 @@ def scatter(
     tensor([[0., 0., 5.]])
     """
     x = require_tensor("scatter", "input", 1, input)
+    if src is not None and value is not None:
+        raise TypeError(
+            "scatter() received an invalid combination of arguments: src and value. Give the one or the other."
+        )
     source = src if src is not None else value
     if source is None:
         raise TypeError("scatter() missing 1 required positional argument: 'src', or 'value' by name")

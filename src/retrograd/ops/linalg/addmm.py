@@ -371,6 +371,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return found
     if x.array.ndim == 2 and w.array.ndim == 2:
         return _addmm(Addmm(1, 1), bias, x, turned, None)
+    if w.array.ndim == 1 and isinstance(bias, Tensor) and (bias.array.ndim or x.array.ndim == 2):
+        raise ShapeError(
+            "mat2 must be a matrix, got 1-D tensor: a weight of one dimension makes one number of a row, and "
+            "a bias is as many. Give weight.unsqueeze(0)."
+        )
     if w.array.ndim != 2 or x.array.ndim == 0 or not x.array.flags.c_contiguous:
         found = matmul_of(x, turned) + bias
         return found

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES
-from retrograd.core.apply import apply_n
+from retrograd.core.apply import apply1, apply_n
 from retrograd.core.autocast import autocasting_on_cpu, in_float32
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
+from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, ShapeError
 from retrograd.ops.common import deliver, deliver_castable, deliver_exact, require_tensor, require_word
 from retrograd.ops.linalg import lapack
@@ -36,6 +37,7 @@ from retrograd.ops.linalg.triangular import LinalgSolveTriangular, check_sizes
 from retrograd.ops.register import public
 from retrograd.ops.returns import linalg_cholesky_ex, linalg_qr, qr_result
 from retrograd.ops.shape.diagonals import Tril
+from retrograd.ops.tensor.convert import Clone
 from retrograd.values import Array
 
 # -- Cholesky ------------------------------------------------------------------------------------------------------
@@ -79,6 +81,11 @@ class Cholesky(LinalgCholeskyEx):
 
     node_name = "CholeskyBackward0"
     shown: ClassVar[dict[str, str]] = {"upper": "upper", "result": "out:0"}
+
+
+CholeskyOfNothing = variant(
+    Clone, "CholeskyBackward0", "Cholesky, where there are no elements: a copy, whatever its shape"
+)
 
 
 class CholeskyInverse(Variadic):
@@ -262,7 +269,7 @@ def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -
         return in_float32(cholesky, input, upper, out=out)
     deprecated("cholesky", "linalg.cholesky")
     if require_tensor("cholesky", "input", 1, input).array.size == 0:
-        return deliver(input.clone(), out)
+        return deliver(apply1(CholeskyOfNothing(), input), out)
     x = matrix_argument("cholesky", input, "input")
     check_square("cholesky", x)
     check_kernel("cholesky_cpu", x)

@@ -277,13 +277,13 @@ def _check_lstsq(a: Tensor, b: Tensor) -> bool:
             "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) "
             "<= 1"
         )
+    vector = len(b.array.shape) == 1 or b.array.shape == a.array.shape[:-1]
     batches = a.array.shape[:-2], b.array.shape[: -1 if missing else -2]
     try:
         joint_shape(*batches)
     except ValueError:
         raise broadcast_error(*batches) from None
-    rows = b.array.shape[-1 if missing else -2]
-    if rows != a.array.shape[-2]:
-        where = "other.size(-1)" if missing else "other.size(-2)"
+    if b.array.shape[-1 if vector else -2] != a.array.shape[-2]:
+        where = "other.size(-1)" if vector else "other.size(-2)"
         raise ShapeError(f"torch.linalg.lstsq: input.size(-2) should match {where}")
-    return bool(missing == 1)
+    return vector

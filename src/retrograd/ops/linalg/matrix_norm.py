@@ -121,7 +121,7 @@ def linalg_norm(
     dims = dim if dim is None or isinstance(dim, (tuple, list)) else (integer(dim),)
     if dims is not None and len(dims) not in (1, 2):
         raise ShapeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {sizes(dims)}")
-    if ord is not None and dims is None and x.array.ndim not in (1, 2) and x.array.ndim:
+    if ord is not None and dims is None and x.array.ndim not in (1, 2):
         raise ShapeError(
             "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
             f"{x.array.ndim}D."

@@ -150,7 +150,7 @@ class Hardtanh(Gate):
             raise DtypeError("Bool inputs not supported for hardtanh. Convert with .float() first.")
         if x.dtype.kind == "c":
             raise unsupported("hardtanh", x)
-        if x.dtype.kind == "u" and self.min_val <= -1:
+        if x.dtype.kind == "u" and (self.min_val <= -1 or self.max_val <= -1):
             raise DtypeError("cannot do hardtanh on an unsigned type with negative limits")
         return xp.minimum(xp.maximum(x, self.min_val), self.max_val).astype(x.dtype, copy=False)
 

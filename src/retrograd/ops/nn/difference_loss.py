@@ -327,7 +327,7 @@ def huber_loss(
     if weight is None:
         found: Tensor = apply2(HuberLoss(code, delta), x, t)
         return found
-    _check_weight(x, weight)
+    _check_weight(input, weight)
     losses: Tensor = apply2(HuberLoss(NONE, delta), x, t) * weight
     return losses if code == NONE else losses.mean() if code == MEAN else losses.sum()
 

@@ -60,6 +60,8 @@ class Col2Im(Im2Col):
 
 def _pair(function: str, name: str, position: int, value: Any) -> Shape:
     given = ints(function, name, position, value)
+    if isinstance(value, (tuple, list)) and len(given) == 1:  # unlike kernels of convolutions
+        raise ShapeError(f"It is expected {name} equals to 2, but got size 1. Give an int, or two.")
     return spread_ints(given, 2, f"It is expected {name} equals to 2, but got size {len(given)}")
 
 

@@ -16,7 +16,7 @@ from retrograd.core.apply import apply1, apply_n
 from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, DtypeError, ShapeError, broadcast_error, sizes
-from retrograd.ops.common import as_value, plain, require_tensor, scalar_from
+from retrograd.ops.common import as_value, joint_shape, plain, require_tensor, scalar_from
 from retrograd.ops.constants import WithConstants, constant
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Sigmoid
@@ -371,5 +371,11 @@ def soft_margin_loss(
     shapes = x.array.shape, t.array.shape
     if not all(a in (b, 1) or b == 1 for a, b in zip(shapes[0][::-1], shapes[1][::-1], strict=False)):
         raise broadcast_error(*shapes)
+    joint = joint_shape(*shapes)
+    if joint != x.array.shape:
+        raise ShapeError(
+            f"output with shape {sizes(x.array.shape)} doesn't match the broadcast shape {sizes(joint)}: there is one "
+            "loss for each input, and the targets are more."
+        )
     found: Tensor = apply_n(SoftMarginLoss(code), (x, constant("soft_margin_loss", "target", t)))
     return found

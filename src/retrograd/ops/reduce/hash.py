@@ -75,6 +75,10 @@ def hash_tensor(
             "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
             "with the 'dim' argument."
         )
+    axis = axes_of(dim, x.array.ndim)
+    for d in axis if isinstance(axis, tuple) and not x.array.size else ():
+        if not x.array.shape[d]:
+            raise IndexError(f"hash_tensor: Expected reduction dim {d} to have non-zero size.")
     if out is not None and out.array.dtype != _BITS:
         raise DtypeError(f"Expected result to be of dtype uint64, but got {SCALAR_NAMES[out.array.dtype]}")
-    return deliver(apply1(HashTensor(axes_of(dim, x.array.ndim), bool(keepdim)), x), out)
+    return deliver(apply1(HashTensor(axis, bool(keepdim)), x), out)

@@ -305,6 +305,12 @@ class _Arguments:
             args, dim = (dim, *args), None
         if len(args) > 2 or (args and "unbiased" in named) or ("unbiased" in named and "correction" in named):
             raise TypeError(f"{function}() received an invalid combination of arguments")
+        if args and not isinstance(args[0], bool):
+            kinds = ", ".join(type_name(v) for v in (input, dim, *args))
+            raise TypeError(
+                f"{function}() received an invalid combination of arguments - got ({kinds}): what comes after dim, "
+                "unbiased, is bool. Give a number by name: correction=..."
+            )
         unbiased = args[0] if args else named.pop("unbiased", None)
         correction = named.pop("correction", None)
         if named:

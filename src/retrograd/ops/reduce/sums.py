@@ -101,8 +101,20 @@ def dims_given(function: str, dim: Any, keepdim: Any, numpy: dict[str, Any]) -> 
     return dim, keepdim
 
 
+class _Every:
+    """What `dim` is of a sum or a mean where nobody gives one: PyTorch's node of a sum with `dim=None` is another."""
+
+    def __repr__(self) -> str:
+        return "None"
+
+
+EVERY: Final[Any] = _Every()
+
+
 def axes_of(dim: Any, ndim: int) -> Axis:
     """The axes that `dim` names, None for all; a 0-dim tensor has none to choose from."""
+    if dim is EVERY:
+        return None
     axis = wrap_dims(dim, ndim)
     return None if ndim == 0 else axis
 
@@ -235,7 +247,14 @@ class MeanDim(Mean):
     """the mean over some dimensions"""
 
     node_name = "MeanBackward1"
-    shown: ClassVar[dict[str, str]] = {"self_sym_sizes": "in_shape", "dim": "axis", "keepdim": "keepdims"}
+    shown: ClassVar[dict[str, str]] = {
+        "self_sym_sizes": "in_shape", "self_sym_numel": "numel", "dim": "axis", "keepdim": "keepdims",
+    }  # fmt: skip
+
+    @property
+    def numel(self) -> int:
+        """How many elements there were, not how many of them fell together."""
+        return reduced_count(self.in_shape, None)
 
 
 # -- products ------------------------------------------------------------------------------------------------------
@@ -383,7 +402,7 @@ class CountNonzero(Unary):
 @public("sum", method=True)
 def sum(
     input: Tensor,
-    dim: Dims = None,
+    dim: Dims = EVERY,
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
@@ -405,7 +424,7 @@ def sum(
     x = require_tensor("sum", "input", 1, input)
     own = dtype is None and out is None and x.array.dtype.kind == "f"
     target = None if own else summed_dtype(x, dtype, out)
-    if dim is None and not keepdim:
+    if dim is EVERY and not keepdim:
         return deliver(apply1(Sum(None, False, target), x), out)
     return deliver(apply1(SumDim(axes_of(dim, x.array.ndim), keepdim, target), x), out)
 
@@ -439,7 +458,7 @@ def nansum(
 @public("mean", method=True)
 def mean(
     input: Tensor,
-    dim: Dims = None,
+    dim: Dims = EVERY,
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
@@ -460,7 +479,7 @@ def mean(
             f"mean(): could not infer output dtype. {'Input' if dtype is None else 'Optional'} dtype must be either a "
             f"floating point or complex dtype. Got: {SCALAR_NAMES[target]}. Convert with .float(), or pass dtype=."
         )
-    if dim is None and not keepdim:
+    if dim is EVERY and not keepdim:
         return deliver(apply1(Mean(None, False, target), x), out)
     return deliver(apply1(MeanDim(axes_of(dim, x.array.ndim), keepdim, target), x), out)
 

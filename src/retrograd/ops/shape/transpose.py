@@ -72,7 +72,7 @@ class Flip(Linear):
         self.dims = dims
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        return xp.flip(x, self.dims).copy() if x.ndim else x.copy()
+        return xp.flip(x, self.dims).copy(memory_order(xp, x)) if x.ndim else x.copy()
 
     def transpose(self, g: Any) -> Any:
         return Flip(self.dims).on(g)

@@ -189,6 +189,11 @@ def to(
         dtype = args[0]
     elif args:
         device, dtype, rest = args[0], dtype if len(args) == 1 else args[1], args[2:]
+    if rest and not (rest[0] is True or rest[0] is False):
+        raise TypeError(
+            "to() received an invalid combination of arguments: what comes after a dtype or a tensor is non_blocking, "
+            f"a bool, not {type_name(rest[0])}"
+        )
     if len(rest) > 1:
         copy = rest[1]
     order = None if memory_format is None else _wanted_order(memory_format)
