@@ -223,7 +223,7 @@ def stft(
     return pairs
 
 
-def _with_ends(x: Tensor, width: int, mode: str) -> Tensor:
+def _with_ends(x: Tensor, width: int, mode: Any) -> Tensor:
     """Signals with so many more points at both ends, as `pad` makes them: it wants three dimensions for that."""
     ones = (1,) * (3 - x.array.ndim)
     wide = pad(view(x, (*ones, *x.array.shape)), (width, width), mode)

@@ -402,7 +402,7 @@ def repeat_interleave(
     return found
 
 
-def _counts(repeats: int | Tensor, x: Array, d: int) -> Array:
+def _counts(repeats: Any, x: Array, d: int) -> Array:
     """How often each element is repeated, one number or one for each: on the host, since the shape depends on it."""
     counts = (
         backend_of(repeats.array).numpy(repeats.array)

@@ -214,7 +214,7 @@ def scaled_dot_product_attention(
 
 
 def _attention(
-    q: Any, k: Any, v: Any, mask: Any, dropout_p: float, is_causal: bool, factor: float, enable_gqa: bool
+    q: Any, k: Any, v: Any, mask: Any, dropout_p: float, is_causal: bool, factor: Any, enable_gqa: bool
 ) -> Tensor:
     """Attention by the fused kernel, or composed where that does not take it or is not allowed."""
     fused = FUSED in KERNELS.allowed and not dropout_p and _is_fused(q, k, v, mask, enable_gqa)

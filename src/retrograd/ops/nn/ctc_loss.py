@@ -286,7 +286,7 @@ def ctc_loss(
     return result
 
 
-def _check_logs(logs: Array, blank: int) -> None:
+def _check_logs(logs: Array, blank: Any) -> None:
     """There are classes at every time of every sequence, and the blank is one of them."""
     if logs.ndim != 3:
         raise ShapeError(
