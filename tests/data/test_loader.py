@@ -479,3 +479,20 @@ def test_workers_read_at_least_one_batch_ahead():
     loader = DataLoader(range(3), num_workers=1, prefetch_factor=0)
     with pytest.raises(AssertionError, match="prefetch_factor must be greater than 0"):
         iter(loader)
+
+
+def test_classes_that_take_the_type_of_a_sample(torch):
+    """As annotations and packages write them: `DataLoader[int]`, `class Mine(DataLoader[int])`."""
+
+    def program(lib, d):
+        kinds = [
+            getattr(d, name) for name in ("DataLoader", "StackDataset", "ChainDataset", "DistributedSampler")
+        ]
+        kinds += [lib.nn.DataParallel, lib.distributions.Independent]
+
+        class Mine(d.DataLoader[int]):
+            pass
+
+        return [kind[int].__origin__.__name__ for kind in kinds], [int(i) for i in Mine([1, 2])]
+
+    both(torch, program)

@@ -96,3 +96,16 @@ def test_dropout_of_attention_weights_keeps_the_mean():
     y = F.scaled_dot_product_attention(q, k, v, dropout_p=RATE).array
     assert abs(y.mean() - 1) < 0.02
     assert y.std() > 0.01
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["dropout", "dropout1d", "alpha_dropout", "feature_alpha_dropout"])
+def test_every_rate_rounds_as_pytorch_does(torch, name, dtype):
+    """Beside PyTorch, bit by bit: in halves a rate that is rounded too early gives another scale."""
+
+    def go(lib):
+        lib.manual_seed(0)
+        x = lib.full((1, 8, 6), 1.5, dtype=getattr(lib, dtype))
+        return [getattr(lib.nn.functional, name)(x, i / 25, True).double().tolist() for i in range(1, 25)]
+
+    assert go(rg) == go(torch)

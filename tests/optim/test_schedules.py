@@ -193,6 +193,43 @@ def test_epochs_with_a_fraction(torch):
     close(go(rg), go(torch))
 
 
+@pytest.mark.parametrize(("start", "again"), [(2, 2), (3, 1), (2, 3)])
+@pytest.mark.parametrize("last_epoch", range(12))
+def test_warm_restarts_that_go_on_after_several_falls(torch, start, again, last_epoch):
+    def go(lib):
+        o = optimizer(lib)
+        for group in o.param_groups:
+            group["initial_lr"] = 0.5
+        s = lib.optim.lr_scheduler.CosineAnnealingWarmRestarts(o, start, again, 0.01, last_epoch)
+        seen = [(s.T_cur, s.T_i, options(o))]
+        for _ in range(4):
+            o.step()
+            s.step()
+            seen.append((s.T_cur, s.T_i, options(o)))
+        return seen
+
+    close(go(rg), go(torch))
+
+
+@pytest.mark.parametrize("strategy", ["cos", "linear"])
+@pytest.mark.parametrize("epochs", [0, 1, 4])
+@pytest.mark.parametrize("last_epoch", [-1, 0, 4])
+def test_annealing_that_begins_late_takes_all_its_steps(torch, strategy, epochs, last_epoch):
+    def go(lib):
+        o = optimizer(lib)
+        for group in o.param_groups:
+            group["initial_lr"] = 0.5
+        s = lib.optim.swa_utils.SWALR(o, 0.05, epochs, strategy, last_epoch)
+        seen = [options(o)]
+        for _ in range(6):
+            o.step()
+            s.step()
+            seen.append(options(o))
+        return seen
+
+    close(go(rg), go(torch))
+
+
 # ---- plateaus -----------------------------------------------------------------------------------------------------
 
 METRICS = [

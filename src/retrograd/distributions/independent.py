@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
@@ -14,8 +14,10 @@ from retrograd.distributions.utils import _sum_rightmost
 
 __all__ = ["Independent"]
 
+D = TypeVar("D", bound=Distribution)
 
-class Independent(Distribution):
+
+class Independent(Distribution, Generic[D]):
     """A distribution of which so many batch dimensions, counted from the right, are one event.
 
     >>> import retrograd as rg
@@ -29,7 +31,7 @@ class Independent(Distribution):
 
     def __init__(
         self,
-        base_distribution: Distribution,
+        base_distribution: D,
         reinterpreted_batch_ndims: int,
         validate_args: bool | None = None,
     ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from retrograd.autograd.backward import grad
 from retrograd.core.tensor import Tensor
@@ -255,7 +256,7 @@ def _exponential_family(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
 
 
 @register_kl(Independent, Independent)
-def _independent(p: Independent, q: Independent) -> Tensor:
+def _independent(p: Independent[Any], q: Independent[Any]) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError("The two distributions count different dimensions as an event")
     return _sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)

@@ -126,16 +126,18 @@ class SWALR(LRScheduler):
         self.anneal_epochs = anneal_epochs
         super().__init__(optimizer, last_epoch)
 
-    def _share(self, epoch: int) -> float:
-        """How much of the way to the new rate an epoch has gone."""
-        done = max(0.0, min(1.0, epoch / max(1, self.anneal_epochs)))
+    def _share(self, step: int) -> float:
+        """How much of the way to the new rate is gone after so many steps."""
+        done = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
         return done if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * done)) / 2
 
     def get_lr(self) -> list[Any]:
-        """The rates of the groups, nearer to the new one by this epoch's part of the way."""
+        """The rates of the groups, nearer to the new one by this step's part of the way."""
         self._warn_outside_of_step()
-        epoch = max(1, self.last_epoch) if self.anneal_epochs == 0 else self.last_epoch
-        before, now = self._share(epoch - 1), self._share(epoch)
+        # Steps of this schedule, not epochs: it may begin late in a training, with a large `last_epoch`.
+        steps = self._step_count - 1
+        step = max(1, steps) if self.anneal_epochs == 0 else steps
+        before, now = self._share(step - 1), self._share(step)
         rates = []
         for group in self.optimizer.param_groups:
             goal, rate = group["swa_lr"], group["lr"]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from retrograd.backends.base import open_device
 from retrograd.nn.module import Module
 from retrograd.nn.parallel.replicate import ONE_DEVICE
 from retrograd.nn.parallel.scatter_gather import as_device, scatter_kwargs
 
+T = TypeVar("T", bound=Module)
 
-class DataParallel(Module):
+
+class DataParallel(Module, Generic[T]):
     """Runs a module on its one device; state dicts have the names that PyTorch's wrapper gives them.
 
     Without a GPU it only passes its inputs on, as PyTorch's does. With one it moves them there first. For several use
@@ -29,7 +31,7 @@ class DataParallel(Module):
     """
 
     def __init__(
-        self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0
+        self, module: T, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0
     ) -> None:
         super().__init__()
         self.module = module

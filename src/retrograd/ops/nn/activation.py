@@ -556,6 +556,12 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return write_back(x, apply2(Mul(), x, factors))
 
 
+def scale_of_kept(a: Array, p: float) -> Any:
+    """1 / (1 - p) as PyTorch rounds it: 1 - p to the dtype of a, to float32 if that is a half."""
+    wide = np.float64 if a.dtype.itemsize == 8 else np.float32
+    return a.dtype.type(1 / wide(1 - p))
+
+
 def _noise(a: Array, p: float) -> Array:
     """What dropout multiplies by: 0 with probability p, else 1 / (1 - p)."""
     from retrograd.ops.random.generator import stream_of
@@ -568,7 +574,7 @@ def _noise(a: Array, p: float) -> Array:
         raise DtypeError(
             f"result type Float can't be cast to the desired output type {SCALAR_NAMES[a.dtype]}"
         )
-    return backend_of(a).noise(stream_of(None, device_of(a)), a, p, 1 / a.dtype.type(1 - p))
+    return backend_of(a).noise(stream_of(None, device_of(a)), a, p, scale_of_kept(a, p))
 
 
 # What nn.functional offers, by name; several of these are nowhere else.

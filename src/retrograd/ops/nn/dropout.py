@@ -21,7 +21,7 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError
 from retrograd.ops.common import beside, number_from, real_from, require_tensor, tensor_of, wrap_dim
-from retrograd.ops.nn.activation import SELU_ALPHA, SELU_SCALE, dropout, unsupported
+from retrograd.ops.nn.activation import SELU_ALPHA, SELU_SCALE, dropout, scale_of_kept, unsupported
 from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.softmax import Softmax
 from retrograd.ops.random.generator import stream_of
@@ -108,11 +108,12 @@ def _noisy(x: Any, p: float, channels: bool, alpha: bool) -> Any:
     """Dropout that leaves something of its input."""
     kept = _kept(x.array, p, _channels(x) if channels else x.array.shape)
     if not alpha:
-        return x * Tensor(kept / kept.dtype.type(1 - p), share=True)
+        return x * Tensor(kept * scale_of_kept(kept, p), share=True)
     limit = SELU_ALPHA * SELU_SCALE
     a = 1 / math.sqrt((limit * limit * p + 1) * (1 - p))
-    shift = ((kept - 1) * (limit * a) + limit * a * p).astype(kept.dtype)
-    return x * Tensor((kept * a).astype(kept.dtype), share=True) + Tensor(shift, share=True)
+    number = kept.dtype.type  # each product and sum is rounded, as PyTorch's are
+    shift = ((kept - number(1)) * number(limit * a) + number(limit * a * p)).astype(kept.dtype)
+    return x * Tensor(kept * number(a), share=True) + Tensor(shift, share=True)
 
 
 @public("dropout")

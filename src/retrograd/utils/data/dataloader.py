@@ -7,7 +7,7 @@ import math
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from retrograd.backends.base import accelerator
 from retrograd.core.places import warn
@@ -21,6 +21,7 @@ from retrograd.utils.data.iterators import MultiProcess as _MultiProcessingDataL
 from retrograd.utils.data.iterators import SingleProcess as _SingleProcessDataLoaderIter  # noqa: F401
 from retrograd.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 
+T_co = TypeVar("T_co", covariant=True)
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
@@ -31,7 +32,7 @@ class _Forever:
         return itertools.repeat(None)
 
 
-class DataLoader:
+class DataLoader(Generic[T_co]):
     """Batches of a dataset, one after the other, as often as one iterates.
 
     Args:

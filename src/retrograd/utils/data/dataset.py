@@ -51,7 +51,7 @@ class IterableDataset(Dataset[T_co]):
             "Subclasses of IterableDataset should implement __iter__: it gives the samples in their order"
         )
 
-    def __add__(self, other: Dataset[Any]) -> ChainDataset:  # type: ignore[override]
+    def __add__(self, other: Dataset[Any]) -> ChainDataset[Any]:  # type: ignore[override]
         return ChainDataset([self, other])
 
 
@@ -78,7 +78,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         return len(self.tensors[0])
 
 
-class StackDataset(Dataset[Any]):
+class StackDataset(Dataset[T_co]):
     """Several datasets side by side: a sample is a tuple of theirs, or a dict if they are given by name.
 
     >>> from retrograd.utils.data import StackDataset
@@ -104,15 +104,14 @@ class StackDataset(Dataset[Any]):
     def _all(self) -> list[Any]:
         return list(self.datasets.values() if isinstance(self.datasets, dict) else self.datasets)
 
-    def _sample(self, parts: Iterable[Any]) -> Any:
-        return (
-            dict(zip(self.datasets, parts, strict=True)) if isinstance(self.datasets, dict) else tuple(parts)
-        )
+    def _sample(self, parts: Iterable[Any]) -> T_co:
+        found: Any = tuple(parts)
+        return dict(zip(self.datasets, found, strict=True)) if isinstance(self.datasets, dict) else found  # type: ignore[return-value]
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> T_co:
         return self._sample(dataset[index] for dataset in self._all())
 
-    def __getitems__(self, indices: list[Any]) -> list[Any]:
+    def __getitems__(self, indices: list[Any]) -> list[T_co]:
         columns = [samples_of(dataset, indices) for dataset in self._all()]
         for column in columns:
             if len(column) != len(indices):
@@ -183,14 +182,14 @@ class ConcatDataset(Dataset[T_co]):
         return found
 
 
-class ChainDataset(IterableDataset[Any]):
+class ChainDataset(IterableDataset[T_co]):
     """Several iterable datasets one after the other."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         super().__init__()
         self.datasets = datasets
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T_co]:
         for dataset in self.datasets:
             yield from self._checked(dataset)
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sized
 from retrograd.distributed.groups import get_rank, get_world_size
 from retrograd.ops.random.generator import Generator
 from retrograd.ops.random.sampling import randperm
-from retrograd.utils.data.sampler import Sampler
+from retrograd.utils.data.sampler import Sampler, T_co
 
 
-class DistributedSampler(Sampler[int]):
+class DistributedSampler(Sampler[T_co]):
     """Every `num_replicas`-th sample, beginning with the `rank`-th, of the same random order in all processes.
 
     Args:
@@ -56,7 +56,7 @@ class DistributedSampler(Sampler[int]):
         self.num_samples: int = math.floor(share) if drop_last else math.ceil(share)
         self.total_size: int = self.num_samples * num_replicas
 
-    def __iter__(self) -> Iterator[int]:
+    def __iter__(self) -> Iterator[T_co]:
         total = len(self.dataset)
         if self.shuffle:
             order = randperm(total, generator=Generator().manual_seed(self.seed + self.epoch)).tolist()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from retrograd.utils.data.dataloader import DataLoader
 
 
-def _source(loader: DataLoader) -> Source:
+def _source(loader: DataLoader[Any]) -> Source:
     """What packages that bring a loader of their own have to tell of it, under PyTorch's names."""
     iterable = loader._dataset_kind == DatasetKind.Iterable
     return Source(loader.dataset, iterable, loader._auto_collation, loader.collate_fn, loader.drop_last)
@@ -28,7 +28,7 @@ def _source(loader: DataLoader) -> Source:
 class LoaderIterator:
     """One epoch of a loader."""
 
-    def __init__(self, loader: DataLoader) -> None:
+    def __init__(self, loader: DataLoader[Any]) -> None:
         self._loader = loader
         self._promised = (
             loader._IterableDataset_len_called
@@ -71,7 +71,7 @@ class LoaderIterator:
 class SingleProcess(LoaderIterator):
     """Batches are got when they are asked for."""
 
-    def __init__(self, loader: DataLoader) -> None:
+    def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
         if loader.timeout != 0:
             raise AssertionError("timeout needs workers: num_workers is 0")
@@ -84,7 +84,7 @@ class SingleProcess(LoaderIterator):
 class MultiProcess(LoaderIterator):
     """Batches are ordered from workers ahead of time, and given out in order, or as they come."""
 
-    def __init__(self, loader: DataLoader) -> None:
+    def __init__(self, loader: DataLoader[Any]) -> None:
         if loader.prefetch_factor == 0:
             raise AssertionError(
                 "prefetch_factor must be greater than 0: workers read ahead, or nothing is read"
