@@ -258,7 +258,7 @@ def test_layouts(torch):  # tests/ops/test_layouts.py is about the first half
         functions = (lib.linalg.inv, lib.lgamma, lib.exp, lib.nn.functional.logsigmoid, lambda x: 2**x)
         return [function(x).is_contiguous() for function in functions]
 
-    assert rows(rg) == [True, True, False, False, False]
+    assert rows(rg) == [True, True, False, True, True]
     assert rows(torch) == [False, False, False, True, True]
 
 
@@ -1495,14 +1495,75 @@ def test_protected_attributes(torch: Any) -> None:
     assert fails(torch.autograd.graph.Node, "abstract")
 
 
-@about("`.data` of an inference tensor")
-def test_data_of_an_inference_tensor(torch: Any) -> None:
-    def shown(lib: Any) -> tuple[bool, bool]:
+@about("`detach()` and `.data` of an inference tensor")
+def test_parts_of_an_inference_tensor(torch: Any) -> None:
+    def refused(lib: Any) -> list[bool]:
         with lib.inference_mode():
             x = lib.ones(2)
-        return x.data.is_inference(), fails(lambda: x.data.add_(1))
+        loose, weight = x.detach(), leaf(lib, [1.0, 1.0], "float32")
+        uses = (
+            lambda: loose.add_(1),
+            lambda: x.data.add_(1),
+            lambda: loose._version,
+            lambda: x.detach().__setitem__(0, 1),
+            lambda: x.detach().mul_(weight),
+        )
+        return [fails(use) for use in uses]
 
-    assert (shown(rg), shown(torch)) == ((False, False), (True, False))
+    assert refused(rg) == [False, False, True, False, True]
+    assert refused(torch) == [False, False, False, True, False]
+
+
+@about("What no gradient needs is not saved")
+def test_what_logsigmoid_saves(torch: Any) -> None:
+    def slope(lib: Any) -> float:
+        x = leaf(lib, [1.0])
+        y = lib.nn.functional.logsigmoid(x)
+        x.data.fill_(-3.0)
+        y.sum().backward()
+        return float(x.grad)
+
+    of_now = 1 / (1 + np.exp(-3.0))
+    assert slope(rg) == pytest.approx(of_now)
+    assert slope(torch) != pytest.approx(of_now)
+
+
+@about("Gradients that are made in inference mode")
+def test_gradients_made_in_inference_mode(torch: Any) -> None:
+    def added(lib: Any) -> bool:
+        x = leaf(lib, [1.0])
+        y = (x * 2).sum()
+        with lib.inference_mode():
+            y.backward()
+        return not fails((x * 3).sum().backward, "inference tensor")
+
+    assert (added(rg), added(torch)) == (True, False)
+
+
+@about("A tangent's nodes")
+def test_nodes_of_tangents(torch: Any) -> None:
+    def name(lib: Any) -> str:
+        forward = lib.autograd.forward_ad
+        with forward.dual_level():
+            dual = forward.make_dual(lib.ones(1), lib.ones(1))
+            return forward.unpack_dual(dual * leaf(lib, [1.0], "float32")).tangent.grad_fn.name()
+
+    assert (name(rg), name(torch)) == ("MulBackward0", "AddBackward0")
+
+
+@about("The gradient of a pool")
+def test_gradients_of_pools(torch: Any) -> None:
+    def requires_grad(lib: Any) -> bool:
+        x = lib.rand(1, 1, 4, 4, requires_grad=True)
+        y = lib.nn.functional.avg_pool2d(x, 2).sum()
+        return lib.autograd.grad(y, x, create_graph=True)[0].requires_grad
+
+    assert (requires_grad(rg), requires_grad(torch)) == (False, True)
+
+
+@about("A part of nothing")
+def test_parts_of_nothing(torch: Any) -> None:
+    assert [lib.ones(2, 3)[2:].storage_offset() for lib in (rg, torch)] == [0, 6]
 
 
 @about("`autograd.grad` by a subclass of Tensor")
