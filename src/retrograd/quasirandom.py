@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import importlib
-import warnings
 from typing import Any
+
+import numpy as np
 
 from retrograd.backends.dtypes import get_default_dtype
 from retrograd.core.tensor import Tensor
-from retrograd.ops.random.generator import Generator, default_generator
+from retrograd.ops.random.generator import Generator
+from retrograd.ops.random.sampling import randint
 from retrograd.ops.tensor.data import as_tensor
+from retrograd.values import Array
 
 __all__ = ["SobolEngine"]
 
 
-def _qmc() -> Any:
+def _direction_numbers(dimension: int, bits: int) -> Array:
+    """For each dimension the numbers whose bits the points are made of."""
     try:
-        return importlib.import_module("scipy.stats.qmc")
+        qmc: Any = importlib.import_module("scipy.stats.qmc")
     except ImportError:
         raise ImportError(
             "SobolEngine takes its numbers from SciPy, which is not installed: pip install 'retrograd[scipy]'."
         ) from None
+    found: Array = qmc.Sobol(dimension, scramble=False, bits=bits)._sv.astype(np.int64)
+    return found
+
+
+def _trailing_zeros(numbers: Array) -> Array:
+    """How many zeros are at the end of positive numbers in binary."""
+    return np.frexp((numbers & -numbers).astype(np.float64))[1] - 1
 
 
 class SobolEngine:
@@ -55,23 +66,41 @@ class SobolEngine:
             )
         self.dimension, self.scramble, self.seed = dimension, scramble, seed
         self.num_generated = 0
-        source = default_generator if seed is None else Generator().manual_seed(seed)
-        self._points = _qmc().Sobol(
-            dimension,
-            scramble=scramble,
-            bits=self.MAXBIT,
-            seed=int(source.raw.integers(0, 2**31)) if scramble else 0,
-        )
+        self._steps = _direction_numbers(dimension, self.MAXBIT)
+        self._first: Array = np.zeros(dimension, np.int64)
+        if scramble:
+            self._shuffle(None if seed is None else Generator().manual_seed(seed))
+
+    def _shuffle(self, generator: Generator | None) -> None:
+        """Mixes the bits of the sequence by random triangular matrices, and shifts it, as PyTorch does."""
+        count, bits = self.dimension, self.MAXBIT
+        places = np.arange(bits)
+        shift: Array = randint(2, (count, bits), generator=generator).array
+        self._first = (shift << places).sum(axis=1)
+        mix = np.tril(randint(2, (count, bits, bits), generator=generator).array)
+        mix[:, places, places] = 1
+        highest_first = places[::-1]
+        parts = (self._steps[:, None, :] >> highest_first[None, :, None]) & 1
+        self._steps = ((mix @ parts & 1) << highest_first[None, :, None]).sum(axis=1)
+
+    def _points(self, n: int) -> Array:
+        """The next points, times 2**30: from one to the next a single step is exchanged, as in a Gray code."""
+        begin = self.num_generated
+        gray = begin ^ begin >> 1
+        points = np.empty((self.dimension, n), np.int64)
+        chosen = [place for place in range(self.MAXBIT) if gray >> place & 1]
+        points[:, 0] = np.bitwise_xor.reduce(self._steps[:, chosen], axis=1) ^ self._first
+        after = np.arange(begin + 1, begin + n, dtype=np.int64)
+        points[:, 1:] = self._steps[:, _trailing_zeros(after)]
+        return np.bitwise_xor.accumulate(points, axis=1).T
 
     def draw(self, n: int = 1, out: Tensor | None = None, dtype: Any = None) -> Tensor:
         """The next `n` points, a row each."""
         if n < 0 or n == self.num_generated == 0:
             raise RuntimeError(f"Trying to draw {n} points: draw one at least")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # SciPy's, of a number of points that is no power of two
-            points = self._points.random(n)
+        points = self._points(n) if n else np.empty((0, self.dimension), np.int64)
         self.num_generated += n
-        drawn = as_tensor(points).to(get_default_dtype() if dtype is None else dtype)
+        drawn = as_tensor(points / 2.0**self.MAXBIT).to(get_default_dtype() if dtype is None else dtype)
         return drawn if out is None else out.resize_as_(drawn).copy_(drawn)
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: Any = None) -> Tensor:
@@ -88,13 +117,11 @@ class SobolEngine:
 
     def reset(self) -> SobolEngine:
         """Begins the sequence again."""
-        self._points.reset()
         self.num_generated = 0
         return self
 
     def fast_forward(self, n: int) -> SobolEngine:
         """Leaves out the next `n` points."""
-        self._points.fast_forward(n)
         self.num_generated += n
         return self
 

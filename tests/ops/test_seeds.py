@@ -242,6 +242,23 @@ def test_the_same_seed_gives_the_same_halves(expression: str, torch: Any) -> Non
         np.testing.assert_allclose(ours, theirs, rtol=1e-2, atol=2e-2)
 
 
+@pytest.mark.parametrize("seed", [None, 5])
+@pytest.mark.parametrize("dimension", [1, 2, 50])
+@pytest.mark.parametrize("scramble", [False, True])
+def test_points_of_sobol(dimension: int, scramble: bool, seed: int | None, torch: Any) -> None:
+    pytest.importorskip("scipy")
+    found = []
+    for lib in (torch, rg):
+        lib.manual_seed(7)
+        engine = lib.quasirandom.SobolEngine(dimension, scramble, seed)
+        seen = [engine.draw(6), engine.draw(1), engine.fast_forward(5).draw(2, dtype=lib.float64)]
+        seen += [engine.reset().draw(9), engine.reset().draw_base2(3), engine.draw_base2(3), lib.rand(1)]
+        found.append([t.numpy() for t in seen])
+    for theirs, ours in zip(*found, strict=True):
+        assert theirs.dtype == ours.dtype
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
+
+
 @pytest.mark.parametrize("seed", [True, 1.0, "3"])
 def test_a_generator_is_seeded_by_an_integer(seed: Any, torch: Any) -> None:
     for lib in (torch, rg):
