@@ -27,6 +27,7 @@ NAMES = (
         "functions",
     ),
     *("sequences", "bert", "images", "idioms", "packages"),
+    *("diffusion", "flows", "sampling", "inference", "structures", "tricks", "agents"),
 )
 
 
