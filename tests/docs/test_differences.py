@@ -258,7 +258,7 @@ def test_layouts(torch):  # tests/ops/test_layouts.py is about the first half
         functions = (lib.linalg.inv, lib.lgamma, lib.exp, lib.nn.functional.logsigmoid, lambda x: 2**x)
         return [function(x).is_contiguous() for function in functions]
 
-    assert rows(rg) == [True, True, False, False, False]
+    assert rows(rg) == [True, True, False, True, True]
     assert rows(torch) == [False, False, False, True, True]
 
 
@@ -1499,14 +1499,72 @@ def test_protected_attributes(torch: Any) -> None:
     assert fails(torch.autograd.graph.Node, "abstract")
 
 
-@about("`.data` of an inference tensor")
-def test_data_of_an_inference_tensor(torch: Any) -> None:
-    def shown(lib: Any) -> tuple[bool, bool]:
+@about("`detach()` and `.data` of an inference tensor")
+def test_detached_inference_tensors(torch: Any) -> None:
+    def shown(lib: Any) -> list[bool]:
         with lib.inference_mode():
             x = lib.ones(2)
-        return x.data.is_inference(), fails(lambda: x.data.add_(1))
+        w = lib.ones(2, requires_grad=True)
+        calls = (
+            lambda: x.data.add_(1), lambda: x.detach().add_(1), lambda: x.detach()._version,
+            lambda: x.detach().__setitem__(0, 1), lambda: x.detach().mul_(w),
+        )  # fmt: skip
+        return [fails(call) for call in calls]
 
-    assert (shown(rg), shown(torch)) == ((False, False), (True, False))
+    assert shown(rg) == [False, False, True, False, True]
+    assert shown(torch) == [False, False, False, True, False]
+
+
+@about("What no gradient needs is not saved")
+def test_inference_tensors_that_nobody_needs(torch: Any) -> None:
+    def run(lib: Any) -> bool:
+        x = lib.ones(2, requires_grad=True)
+        with lib.inference_mode():
+            view, y = x.view(-1), lib.ones(2)
+        return fails(lambda: lib.fmax(y, view), "cannot be saved for backward")
+
+    assert (run(rg), run(torch)) == (False, True)
+
+
+@about("Gradients that are made in inference mode")
+def test_gradients_made_in_inference_mode(torch: Any) -> None:
+    def run(lib: Any) -> bool:
+        x = leaf(lib, [1.0, 2.0])
+        y = x * x
+        with lib.inference_mode():
+            y.backward(lib.ones(2, dtype=lib.float64))
+        return fails((x * 2).sum().backward, "Inplace update to inference tensor")
+
+    assert (run(rg), run(torch)) == (False, True)
+
+
+@about("A tangent's nodes")
+def test_nodes_of_tangents(torch: Any) -> None:
+    def name(lib: Any) -> str:
+        x = leaf(lib, [1.0])
+        forward = lib.autograd.forward_ad
+        with forward.dual_level():
+            dual = forward.make_dual(x.detach(), lib.ones(1, dtype=lib.float64))
+            return forward.unpack_dual(dual * x.cos()).tangent.grad_fn.name()
+
+    assert (name(rg), name(torch)) == ("MulBackward0", "AddBackward0")
+
+
+@about("The gradient of a pool")
+def test_gradients_of_pools(torch: Any) -> None:
+    def needs(lib: Any) -> bool:
+        x = lib.ones(1, 1, 4, requires_grad=True)
+        y = lib.nn.functional.avg_pool1d(x, 2).sum()
+        return lib.autograd.grad(y, x, create_graph=True)[0].requires_grad
+
+    assert (needs(rg), needs(torch)) == (False, True)
+
+
+@about("A part of nothing")
+def test_where_parts_of_nothing_begin(torch: Any) -> None:
+    assert (rg.ones(2)[2:].storage_offset(), torch.ones(2)[2:].storage_offset()) == (0, 2)
+    assert not fails(lambda: rg.ones(2)[2:].as_strided((2,), (1,)))
+    assert fails(lambda: torch.ones(2)[2:].as_strided((2,), (1,)))
 
 
 @about("`autograd.grad` by a subclass of Tensor")
