@@ -563,3 +563,21 @@ def view_is_not_renewed_when_its_version_is_kept(torch: Any) -> Any:
     with torch.autograd._unsafe_preserve_version_counter(y):
         y.mul_(2)
     return v.grad_fn, v.detach().clone()
+
+
+@program()
+def saved_samples_of_a_batch_may_be_overwritten(torch: Any) -> Any:
+    def write(a: Any) -> Any:
+        b = a.sin()
+        c = b * b
+        b.zero_()
+        return c
+
+    found = []
+    for function in (lambda a: a * torch.ones_like(a), lambda a: a.exp() * a, write):
+        x = torch.tensor([[1.0, 2.0, 3.0]], requires_grad=True)
+        with torch.autograd.graph.allow_mutation_on_saved_tensors():
+            y = torch.func.vmap(function)(x)
+            y.sum().backward()
+        found.append((y.detach(), x.grad))
+    return found

@@ -244,6 +244,12 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "setStorage: .*out of bounds",
         "a part of nothing begins where its memory does",
     ),
+    (
+        r"zeros\(\(0, 3\)\)[\s\S]*(exponential|cauchy)_\(",
+        "raises only here",
+        "dtype must be a floating point but you specified",
+        "a dtype that a function does not take is refused for an empty tensor too",
+    ),
     ("pickle", "offset|strides", "", "a part that pickle has copied lies as usual"),
     (
         r"sinc\(\)[\s\S]*abs\(\)[\s\S]*create_graph",

@@ -72,7 +72,9 @@ class MutationContext(Plain):
         neighbours = self._memories.get(owner)
         if neighbours is None:
             neighbours = self._memories[owner] = WeakValueDictionary()
-        address = behind(array).__array_interface__["data"][0]
+        shown = behind(array)
+        # An array that stands for all samples of a vmap has no address: it is known by itself.
+        address = shown.__array_interface__["data"][0] if isinstance(shown, np.ndarray) else owner
         place = (address, array.shape, array.strides, array.dtype, bits_of(array))
         kept = neighbours.get(place)
         if kept is None:
