@@ -212,12 +212,27 @@ def numbers_of_numpy_for_both_operands(torch: Any) -> Any:
 
 
 @program()
+def truth_values_times_a_factor(torch: Any) -> Any:
+    yes, no, bytes_ = torch.tensor([True]), torch.tensor([False]), torch.ones(1, dtype=torch.uint8)
+    return [
+        *[x.add(y, alpha=a) for x in (yes, no) for y in (True, False, yes, no) for a in (2, 0, True, False)],
+        no.clone().add_(True, alpha=2),
+        bytes_.clone().add_(True, alpha=2),
+        torch.ones(1).add_(True, alpha=2),
+        torch.ones(1).add(True, alpha=2.5),
+        torch.add(True, True, alpha=2),
+        attempt("Boolean alpha only supported", bytes_.add, True, alpha=True),
+    ]
+
+
+@program()
 def right_sides_of_lstsq(torch: Any) -> Any:
     a = torch.eye(3, 2).expand(2, 3, 2) * 2
-    wide = torch.tensor([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]], dtype=torch.float64)
+    square = torch.tensor([[[2.0, 0.0], [0.0, 4.0]], [[1.0, 0.0], [0.0, 8.0]]], dtype=torch.float64)
+    sides = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=torch.float64)
     return [
         torch.linalg.lstsq(a, torch.ones(2, 3)).solution,
-        torch.linalg.lstsq(wide.expand(2, 2, 3), torch.ones(2, 3, dtype=torch.float64)).solution,
+        torch.linalg.lstsq(square, sides).solution.round(decimals=9),
         attempt("should match other.size.-2.", torch.linalg.lstsq, a, torch.ones(1, 3)),
         attempt("should match other.size.-2.", torch.linalg.lstsq, a, torch.ones(2, 5)),
     ]

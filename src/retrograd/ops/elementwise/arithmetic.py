@@ -320,8 +320,10 @@ def add(
         return add(input, last, alpha=old_alpha("add", other), out=out)
     input = number_pair(input, other)
     plainly = type(alpha) is int and alpha == 1
-    if type(alpha) is bool and type(other) is bool:
-        plainly, other = True, other and _factor(alpha, input, other)
+    if not plainly and type(other) is bool:
+        factor = _factor(alpha, input, other)
+        if type(factor) is bool:  # as the result is
+            plainly, other = True, other and factor
     return deliver(apply2(Add() if plainly else AddScaled(_factor(alpha, input, other)), input, other), out)
 
 

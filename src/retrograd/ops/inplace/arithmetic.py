@@ -73,7 +73,7 @@ def add_(
     b: Any = None
     if self.array.dtype is int64:
         b = other if _counts(self, other, alpha) else None
-    elif _is_plain(alpha):
+    elif _is_plain(alpha) and (alpha == 1 or type(other) is not bool):
         b = bare(self, other)
     if b is None:
         return write(self, add(self, other, alpha=alpha))
