@@ -240,12 +240,6 @@ def coordinates_of_a_strided_line_are_views(torch: Any) -> Any:
     return [grid.grad_fn.next_functions[0][0].name() for grid in grids], torch.cartesian_prod(x, x)
 
 
-@program(warns="was resized")
-def expanded_memory_takes_a_result_of_another_shape(torch: Any) -> Any:
-    out = torch.ones(1).expand(2, 2)
-    return torch.sum(torch.ones(2, 2), 1, out=out)
-
-
 @program()
 def an_input_handed_back_is_a_view_without_gradients_too(torch: Any) -> Any:
     class Same(torch.autograd.Function):

@@ -16,7 +16,7 @@ from retrograd.utils.checkpoint import checkpoint
 
 
 def line_fit() -> Recording:
-    """The line fit of the README, one step of it."""
+    """The line fit of the guide, on noisy points."""
     random = np.random.default_rng(0)
     xs = random.uniform(-1, 1, size=100)
     ys = 3 * xs - 2 + 0.1 * random.normal(size=100)

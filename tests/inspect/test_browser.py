@@ -397,8 +397,8 @@ def test_the_policy_lets_nothing_be_fetched_or_evaluated(seen):
     assert seen[0]["policy"] == ["fetch", "eval", "script", "image"]
 
 
-def test_the_line_fit_of_the_pictures_is_the_readmes():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_line_fit_of_the_pictures_is_the_guides():
+    page = (ROOT / "docs" / "guide" / "inspect.md").read_text(encoding="utf-8")
     step = "loss = ((slope * x + offset - y) ** 2).mean()"
-    assert step in readme
+    assert step in page
     assert any(place["text"].strip() == step for place in line_fit().document["places"])

@@ -96,8 +96,8 @@ def apply1(op: Unary, input: Any) -> Any:
         if traits.floats and a.dtype.kind in "biu":
             a = _cast(a, get_default_dtype())
         result = _computed1(op, a) if traits.is_view else _forward1(op, a)
-        if traits.in_rows:
-            result = in_rows(result)
+    if traits.in_rows:
+        result = in_rows(result)
     out = Tensor(result, share=True)
     if traits.is_view:
         mark_view(out, x, state, NORMAL)
@@ -223,8 +223,8 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
         if traits.elementwise and tx is not None and ty is not None:
             _check_broadcast(a.shape, b.shape)
         result = _forward2(op, a, b)
-        if traits.in_rows:
-            result = in_rows(result)
+    if traits.in_rows:
+        result = in_rows(result)
     out = Tensor(result, share=True)
     recording = state.grad_enabled and traits.differentiable
     if recording:

@@ -101,14 +101,8 @@ def dims_given(function: str, dim: Any, keepdim: Any, numpy: dict[str, Any]) -> 
     return dim, keepdim
 
 
-class _Every:
-    """What `dim` is of a sum or a mean where nobody gives one: PyTorch's node of a sum with `dim=None` is another."""
-
-    def __repr__(self) -> str:
-        return "None"
-
-
-EVERY: Final[Any] = _Every()
+# What `dim` is of a sum or a mean where nobody gives one: PyTorch's node of a sum with `dim=None` is another.
+EVERY: Final[Any] = ...
 
 
 def axes_of(dim: Any, ndim: int) -> Axis:
@@ -402,7 +396,7 @@ class CountNonzero(Unary):
 @public("sum", method=True)
 def sum(
     input: Tensor,
-    dim: Dims = EVERY,
+    dim: Dims = ...,  # type: ignore[assignment]
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
@@ -458,7 +452,7 @@ def nansum(
 @public("mean", method=True)
 def mean(
     input: Tensor,
-    dim: Dims = EVERY,
+    dim: Dims = ...,  # type: ignore[assignment]
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
