@@ -237,7 +237,8 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
     elif (tx is not None and (tx._requires or tx._lost is not None)) or (
         ty is not None and (ty._requires or ty._lost is not None)
     ):
-        what = called(op, traits) if _are_tracked((tx, ty)) else ""
+        tracked = (tx is not None and tx._requires) or (ty is not None and ty._requires)
+        what = called(op, traits) if tracked else ""
         hand_on2(out, tx, ty, what, traits.may_reduce, state)
     if state.special:
         _finish_special(op, (x if tx is None else tx, y if ty is None else ty), (out,), state, op.constants)
