@@ -38,4 +38,6 @@ def _wait_for_others() -> None:
     """What was interrupted may go on in another thread, whose memory the next test would take for its own."""
     for thread in threading.enumerate():
         if thread.name == "retrograd-long-call":
+            while thread in threading.enumerate() and not thread.is_alive():  # it is only starting
+                time.sleep(0.01)
             thread.join()

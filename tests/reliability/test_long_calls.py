@@ -11,7 +11,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.backends import pieces
-from retrograd.backends.long_calls import LARGE
+from retrograd.backends.long_calls import LARGE, apart
 from tests.interrupting import PATIENCE, interrupted, needs_timer
 
 pytestmark = needs_timer
@@ -55,6 +55,21 @@ def test_other_threads_make_long_calls_themselves() -> None:
     thread.join()
     assert found[0][1] <= before + 1
     assert bool((found[0][0][1:] >= found[0][0][:-1]).all())
+
+
+def test_a_long_call_that_is_interrupted_while_it_starts_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+
+    class Interrupted(threading.Thread):
+        def start(self) -> None:
+            calls.append(self._args[0].__self__)
+            super().start()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading, "Thread", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        apart(abs, (-1,))
+    assert [call.abandoned[0] for call in calls] == [1]
 
 
 def test_an_error_of_a_long_call_is_the_callers() -> None:

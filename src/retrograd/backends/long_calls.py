@@ -84,6 +84,9 @@ def apart(function: Callable[..., Any], args: Any, options: Any = None) -> Any:
         thread.start()
     except RuntimeError:  # there may be no more threads
         return function(*args, **options)
+    except BaseException:  # an interrupt, while it was starting
+        call.abandoned[0] = 1
+        raise
     return call.wait()
 
 
