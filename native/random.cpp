@@ -131,7 +131,7 @@ PyObject* made(PyObject* shape, int type) {
   return new_array(static_cast<int>(nd), lengths, type);
 }
 
-void end(PyObject* capsule) { delete static_cast<Twister*>(PyCapsule_GetPointer(capsule, TWISTER)); }
+void end(PyObject* capsule) { delete twister_of(capsule); }
 
 // A twister that begins with a seed of 32 bits.
 PyObject* py_twister(PyObject*, PyObject* seed) {
@@ -144,8 +144,6 @@ PyObject* py_twister(PyObject*, PyObject* seed) {
   if (capsule) made.release();
   return capsule;
 }
-
-Twister* twister_of(PyObject* capsule) { return static_cast<Twister*>(PyCapsule_GetPointer(capsule, TWISTER)); }
 
 // The place of the next word, and the bytes of all words of the state.
 PyObject* py_twister_state(PyObject*, PyObject* capsule) {

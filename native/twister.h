@@ -27,10 +27,12 @@ struct Twister {
   }
 };
 
+// Null with an exception set if it is none.
+inline Twister* twister_of(PyObject* capsule) { return static_cast<Twister*>(PyCapsule_GetPointer(capsule, TWISTER)); }
+
 class Words {
  public:
-  Words(PyObject* capsule, Turn turn)
-      : twister_(static_cast<Twister*>(PyCapsule_GetPointer(capsule, TWISTER))), turn_(turn) {}
+  Words(PyObject* capsule, Turn turn) : twister_(twister_of(capsule)), turn_(turn) {}
   explicit operator bool() const { return twister_ != nullptr; }  // else an exception is set
   std::uint32_t next() {
     turn_over();

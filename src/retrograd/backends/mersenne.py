@@ -34,7 +34,7 @@ BLOCK: Final = 16
 LONG_RANGE: Final = 1 << 28  # from here on, integers are made of long words
 PI2: Final = 2 * math.pi
 SEED_MASK: Final = (1 << 32) - 1
-# What PyTorch keeps behind the seed: how many words are left, whether it was seeded, the next word, all words, three
+# What PyTorch keeps behind the seed: how many words are left, whether it was seeded, the next word; all words; three
 # numbers of which the second is the spare one, whether it is there, and a spare float that nothing uses.
 HEAD: Final = struct.Struct("<iiQ")
 TAIL: Final = struct.Struct("<dddi4xf?3x")
@@ -294,21 +294,24 @@ def room(size: Any, dtype: Any) -> tuple[Shape, Array]:
     return shape, np.empty(size_of(shape), dtype)
 
 
-def pieces(line: Array) -> Iterator[Array]:
-    """The parts of a line between which Ctrl-C is answered."""
-    for begin in range(0, len(line), PIECE):
+def parts(count: int, piece: int) -> Iterator[slice]:
+    """The parts of what is drawn between which Ctrl-C is answered."""
+    for begin in range(0, count, piece):
         if begin:
             look()
-        yield line[begin : begin + PIECE]
+        yield slice(begin, begin + piece)
+
+
+def pieces(line: Array) -> Iterator[Array]:
+    """The parts of a line of memory."""
+    for part in parts(len(line), PIECE):
+        yield line[part]
 
 
 def in_pieces(draw: Callable[..., Any], piece: int, *parameters: Array) -> Array:
     """What is drawn by the parameters of each place, in double precision, piece by piece."""
     lines = [np.ascontiguousarray(np.asarray(p, float64).reshape(-1)) for p in parameters]
     found = np.empty(len(lines[0]))
-    for begin in range(0, len(found), piece):
-        if begin:
-            look()
-        part = slice(begin, begin + piece)
+    for part in parts(len(found), piece):
         found[part] = draw(*[line[part] for line in lines])
     return found.reshape(parameters[0].shape)

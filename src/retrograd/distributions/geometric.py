@@ -10,14 +10,8 @@ from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.distributions import constraints
 from retrograd.distributions.distribution import Distribution
-from retrograd.distributions.utils import (
-    Given,
-    broadcast_all,
-    either,
-    lazy_property,
-    logits_to_probs,
-    probs_to_logits,
-)
+from retrograd.distributions.odds import Odds
+from retrograd.distributions.utils import Given, broadcast_all, either
 from retrograd.ops.nn.binary_cross_entropy import binary_cross_entropy_with_logits
 from retrograd.ops.random.sampling import rand
 from retrograd.ops.tensor.create import zeros_like
@@ -25,7 +19,7 @@ from retrograd.ops.tensor.create import zeros_like
 __all__ = ["Geometric"]
 
 
-class Geometric(Distribution):
+class Geometric(Odds, Distribution):
     """How many trials fail before the first success, which has probability `probs`, or log-odds `logits`."""
 
     arg_constraints: dict[str, constraints.Constraint] = {
@@ -46,16 +40,6 @@ class Geometric(Distribution):
                 f"Expected parameter probs (Tensor of shape {tuple(self.probs.shape)}) of distribution {self!r} to be "
                 f"positive but found invalid values:\n{invalid}"
             )
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        """The logarithms of the odds."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        """The probability of success."""
-        return logits_to_probs(self.logits, is_binary=True)
 
     @property
     def mean(self) -> Tensor:

@@ -7,17 +7,8 @@ from retrograd.core.tensor import Tensor
 from retrograd.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
 
 
-class ByOdds:
-    """A distribution that is made with either `probs` or `logits`, and computes the other when it is asked for.
-
-    >>> import retrograd as rg
-    >>> rg.distributions.Bernoulli(logits=rg.tensor([0.0])).probs
-    tensor([0.5000])
-    """
-
-    @property
-    def _param(self) -> Tensor:
-        return self.probs if "probs" in vars(self) else self.logits
+class Odds:
+    """`probs` and `logits`, of which one is given and the other computed when it is asked for."""
 
     @lazy_property
     def logits(self) -> Tensor:
@@ -28,6 +19,19 @@ class ByOdds:
     def probs(self) -> Tensor:
         """The probability of 1, or of success."""
         return logits_to_probs(self.logits, is_binary=True)
+
+
+class ByOdds(Odds):
+    """As `Odds`; the one that was given is the parameter, whose shape can be asked for.
+
+    >>> import retrograd as rg
+    >>> rg.distributions.Bernoulli(logits=rg.tensor([0.0])).probs
+    tensor([0.5000])
+    """
+
+    @property
+    def _param(self) -> Tensor:
+        return self.probs if "probs" in vars(self) else self.logits
 
     @property
     def param_shape(self) -> Size:
