@@ -9,8 +9,8 @@ from retrograd.backends.base import BACKENDS, where_of
 from retrograd.backends.dtypes import is_differentiable
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.anomaly import remember_origin
-from retrograd.core.apply import gradient_node
 from retrograd.core.inplace import check_recordable
+from retrograd.core.link import gradient_node
 from retrograd.core.metadata import InputMetadata, metadata_of
 from retrograd.core.modes import ANOMALY, LEVEL, current
 from retrograd.core.node import Node, put_edge

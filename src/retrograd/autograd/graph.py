@@ -11,8 +11,8 @@ from retrograd.autograd.logs import LISTENER, logs
 from retrograd.autograd.mutation import allow_mutation_on_saved_tensors
 from retrograd.autograd.saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from retrograd.autograd.seal import seal_saved_tensors
-from retrograd.core.apply import gradient_edge
 from retrograd.core.hooks import RemovableHandle
+from retrograd.core.link import gradient_edge
 from retrograd.core.node import Node
 from retrograd.core.tensor import Tensor
 from retrograd.engine.engine import ENGINE

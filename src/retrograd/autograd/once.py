@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from retrograd.backends.dtypes import is_differentiable
-from retrograd.core.apply import gradient_edge
+from retrograd.core.link import gradient_edge
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
 from retrograd.core.tensor import Tensor

@@ -63,8 +63,6 @@ ALL: Final = -1  # of its inputs: see `Variadic.tracked`
 CONSTANT: Final = "constant:"  # what the slots of constants are called, with their number behind it
 CONSTANTS: Final = "constants"  # what `shown` says for all of them together, as a tuple
 SLOT_KINDS: Final = ("x", "y", "out", "constant", CONSTANTS)  # what else `shown` says are fields
-# Those whose indices are refused by an IndexError if they are no integers.
-INDEXING: Final = ("IndexBackward0", "IndexPutBackward0", "IndexCopyBackward0", "IndexFillBackward0")
 ndarray: Final[Any] = np.ndarray
 
 
@@ -102,6 +100,7 @@ class Op(Node):
     widened: ClassVar[bool] = False  # computed in float32 under autocast on GPUs: see Note [Autocast]
     copies: ClassVar[bool] = False  # whether elements are copied as they are, whatever their dtype
     like_first: ClassVar[bool] = False  # whether the first operand alone says which dtype results have
+    index_error: ClassVar[bool] = False  # whether saved indices that are no integers are refused by an IndexError
     any_shape: ClassVar[bool] = False  # whether forward looks at single elements; a batch is one more axis
 
     def fresh(self) -> Any:
@@ -305,7 +304,7 @@ def _unpacked(op: Op, constant: SavedConstant) -> SavedConstant:
     """A constant as formulas get it; raises where it was overwritten."""
     array = checked(op, constant.array, constant.counter, constant.version, None, 0)
     if isinstance(constant.array, Packed) and array.dtype.kind == "f" and constant.array.dtype.kind in "iub":
-        raise (IndexError if op.name() in INDEXING else DtypeError)(
+        raise (IndexError if op.index_error else DtypeError)(
             f"expected scalar type {SCALAR_NAMES[constant.array.dtype]} but found {SCALAR_NAMES[array.dtype]}: "
             f"{op.name()} has saved an index or a mask, and the unpack hook gave back something else."
         )

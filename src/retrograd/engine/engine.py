@@ -8,7 +8,7 @@ from typing import Any, Final
 from retrograd.backends.base import is_writable
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
-from retrograd.core.apply import gradient_edge
+from retrograd.core.link import gradient_edge
 from retrograd.core.metadata import fit_bits
 from retrograd.core.modes import (
     ANOMALY,

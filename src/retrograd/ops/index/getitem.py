@@ -86,6 +86,7 @@ class LinearByKey(Linear):
 class Index(LinearByKey):
     """the elements that index arrays and masks point at"""
 
+    index_error: ClassVar[bool] = True
     shown: ClassVar[dict[str, str]] = {**SIZES, **LinearByKey.shown}
 
     def forward(self, xp: Backend, x: Array) -> Array:
@@ -137,6 +138,7 @@ class IndexPut(Variadic):
     """x with a value written to the elements that index arrays and masks point at"""
 
     params: ClassVar[tuple[str, ...]] = ("key",)
+    index_error: ClassVar[bool] = True
     accumulate: bool = False
     shown: ClassVar[dict[str, str]] = {"accumulate": "accumulate", "indices": CONSTANTS}
 

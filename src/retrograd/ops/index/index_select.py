@@ -99,6 +99,7 @@ class IndexCopy(IndexAdd):
     """x with the rows of a source written at an index"""
 
     params: ClassVar[tuple[str, ...]] = ("dim", "index")
+    index_error: ClassVar[bool] = True
     shown: ClassVar[dict[str, str]] = SourceAt.shown
 
     def __init__(self, dim: int, index: Any) -> None:
@@ -122,6 +123,8 @@ class IndexCopy(IndexAdd):
 
 class IndexFill(ValueAt):
     """x with a number in the rows that an index names"""
+
+    index_error: ClassVar[bool] = True
 
     def forward(self, xp: Backend, x: Array) -> Array:
         out = x.copy()

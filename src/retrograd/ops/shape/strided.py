@@ -25,9 +25,10 @@ from retrograd.backends.memory_format import (
 from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.backends.mirror import behind, bits_of, mirrored
 from retrograd.backends.shortage import SHORTAGE_TOLD
-from retrograd.core.apply import apply1, apply_n, gradient_edge
+from retrograd.core.apply import apply1, apply_n
 from retrograd.core.families import Linear, View
 from retrograd.core.inplace import check_not_inference, check_recordable
+from retrograd.core.link import gradient_edge
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
 from retrograd.core.op import Variadic
