@@ -58,6 +58,7 @@ PyMethodDef* const families[] = {
     rg::batchnorm_methods,
     rg::optim_methods,
     rg::recurrent_methods,
+    rg::reduce_methods,
     rg::random_methods,
     rg::embedding_methods,
     rg::pick_methods,

@@ -9,6 +9,7 @@
 
 #include "entry.h"
 #include "isa.h"
+#include "network.h"
 #include "parallel.h"
 #include "portable.h"
 #include "reduce_axes.h"
@@ -157,6 +158,19 @@ PyObject* reduce_call(PyObject* self, Args args, size_t count, PyObject* names) 
   return by_numpy(self, args, count, names);
 }
 
+// The loops of sums and of means, for `quick_reduction`.
+const ReduceKernel* sums = nullptr;
+const ReduceKernel* means = nullptr;
+
+// sum_of(x, axis, keepdims), mean_of: of an array of floats, without NumPy's keywords; NotImplemented for all else.
+template <const ReduceKernel** kernel>
+PyObject* quick_reduction(PyObject*, Args args, Py_ssize_t count) {
+  if (count != 3 || !PyBool_Check(args[2]) || !is_real(args[0])) Py_RETURN_NOTIMPLEMENTED;
+  PyObject* made = reduced(*kernel, args[0], args[1], args[2] == Py_True);
+  if (made == NOT_SERVED) Py_RETURN_NOTIMPLEMENTED;
+  return made;
+}
+
 // -- places of extrema ---------------------------------------------------------------------------------------------
 
 void place_into(const PlaceKernel* kernel, int slot, const Step& s, int64_t* to) {
@@ -212,12 +226,20 @@ PyObject* place_call(PyObject* self, Args args, size_t count, PyObject* names) {
 
 bool add_reductions(PyObject* module) {
   auto* one = Versions<const ReduceKernel* (*)()>{RG_VERSIONS(reduce_table)}.pick()();
-  for (; one->name != nullptr; one++)
+  for (; one->name != nullptr; one++) {
     if (!add_entry<reduce_call>(module, one->name, one)) return false;
+    if (strcmp(one->name, "sum") == 0) sums = one;
+    if (strcmp(one->name, "mean") == 0) means = one;
+  }
   auto* two = Versions<const PlaceKernel* (*)()>{RG_VERSIONS(place_table)}.pick()();
   for (; two->name != nullptr; two++)
     if (!add_entry<place_call>(module, two->name, two)) return false;
   return true;
 }
+
+PyMethodDef reduce_methods[] = {
+    method<quick_reduction<&means>>("mean_of", "The mean of an array of floats over some axes, or NotImplemented"),
+    method<quick_reduction<&sums>>("sum_of", "The sum of an array of floats over some axes, or NotImplemented"),
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace rg

@@ -40,6 +40,8 @@ struct PlaceKernel {
   RowsPlaces rows[SLOTS];
 };
 
+extern PyMethodDef reduce_methods[];
+
 bool add_reductions(PyObject* module);  // puts the entries into the module; false with an exception set
 
 }  // namespace rg

@@ -22,6 +22,7 @@ from retrograd.values import Array, Axis, Shape
 ndarray: Final[Any] = np.ndarray
 # Functions by names of their own: to look them up would take as long as a small product.
 _layout: Final[Any] = None if PACK is None else PACK.layout
+_addmm: Final[Any] = None if PACK is None else PACK.addmm
 _matmul_nt: Final[Any] = None if PACK is None else PACK.matmul_nt
 _matmul_tn: Final[Any] = None if PACK is None else PACK.matmul_tn
 _stretched: Final[Any] = None if PACK is None else PACK.stretched
@@ -259,7 +260,7 @@ class NativeBackend(NumpyBackend):
         return op.formula(1, g, x, None) if found is None else found
 
     def addmm(self, op: Any, x: Any, y: Any, z: Any) -> Any:
-        found = PACK.addmm(x, y, z)
+        found = _addmm(x, y, z)
         return op.computed(self, x, y, z) if found is None else found
 
     # -- indices ---------------------------------------------------------------------------------------------------
@@ -329,7 +330,7 @@ CPU_BACKEND: Final[NumpyBackend] = NUMPY if PACK is None else NativeBackend()
 add_into: Final[Any] = CPU_BACKEND.add_into if PACK is None else PACK.add_into
 
 
-def _unserved(x: Any, y: Any) -> Any:
+def _unserved(*args: Any) -> Any:
     return NotImplemented
 
 
@@ -347,6 +348,9 @@ is_open: Final[Any] = _is_not if PACK is None else PACK.is_open
 copy_over: Final[Any] = _is_not if PACK is None else PACK.copy_over
 # `x @ y` of two small matrices, NotImplemented for others; it stands for a compiled formula, see `Traits.forward`.
 small_product: Final[Any] = _unserved if PACK is None else PACK.mm
+# The sum or the mean of an array of floats over some axes, NotImplemented for all else; see `Traits.forward`.
+quick_sum: Final[Any] = _unserved if PACK is None else PACK.sum_of
+quick_mean: Final[Any] = _unserved if PACK is None else PACK.mean_of
 # `layout_of` for float matrices of one dtype whose sizes fit; 0 for everything else: somebody must look closer.
 quick_layout: Final[Any] = _unknown if PACK is None else PACK.layout
 BACKENDS.cpu = CPU_BACKEND

@@ -18,7 +18,7 @@ from retrograd.backends.base import (
     where_of,
 )
 from retrograd.backends.long_calls import begin, compute_apart
-from retrograd.backends.native import CPU_BACKEND
+from retrograd.backends.native import CPU_BACKEND, is_open
 from retrograd.backends.quiet import unhush
 from retrograd.backends.shortage import tell_shortage
 from retrograd.core.anomaly import remember_origin
@@ -124,7 +124,7 @@ def _computed1(op: Unary, a: Array) -> Array:
 
 def in_rows(array: Array) -> Array:
     """The array itself if it lies row after row in memory, or else a copy that does."""
-    if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
+    if is_open(array) or not isinstance(array, ndarray) or array.flags.c_contiguous:
         return array
     return np.ascontiguousarray(array) if type(array) is ndarray else array.copy("C")
 

@@ -27,6 +27,8 @@ def added(a: Any, b: Any) -> Any:
 
 def conjugate(v: Any) -> Any:
     """The complex conjugate of a value or a Python number."""
+    if type(v) is int or type(v) is float:
+        return v
     return v.conjugate() if isinstance(v, (int, float, complex)) else v.conj()
 
 

@@ -262,7 +262,7 @@ def _root_value(edge: Edge, grad: Any, i: int, tensors: bool) -> Any:
     value = taken(grad, tensors)
     if nr == 0 and not tensors and node._meta is not None and fit_bits(value, node._meta):
         return value
-    return convert_gradient(value, node, nr, f"invalid gradient at index {i}")
+    return convert_gradient(value, node, nr, i)
 
 
 def root_edge(output: Any, i: int) -> Edge:

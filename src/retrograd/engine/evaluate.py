@@ -330,9 +330,7 @@ def match_receiver(source: Node, i: int, node: Node, nr: int, value: Any, tensor
             array = value.array if tensors else value
     if array.shape == node.input_shape(nr) and array.dtype is node.input_dtype(nr):
         return value
-    return convert_gradient(
-        value, node, nr, f"Function {source.name()} returned an invalid gradient at index {i}"
-    )
+    return convert_gradient(value, node, nr, i, source)
 
 
 def _at_home(source: Node, i: int, node: Node, nr: int, value: Any, array: Any) -> Any:
@@ -343,8 +341,7 @@ def _at_home(source: Node, i: int, node: Node, nr: int, value: Any, array: Any) 
     if node.input_shape(nr) == ():
         return placed(value.sum(), home) if value is array else value.sum().to(home)
     raise GradientError(
-        f"Function {source.name()} returned an invalid gradient at index {i} - expected device {home} but got "
-        f"{device_of(array)}. Move it with .to(device)."
+        f"{_origin(i, source)} - expected device {home} but got {device_of(array)}. Move it with .to(device)."
     )
 
 
@@ -372,30 +369,41 @@ def _checked_count(node: Node, results: Grads) -> Grads:
     return results[: node.edge_count]
 
 
-def convert_gradient(value: Any, node: Node, nr: int, what: str) -> Any:
-    """Sums over broadcast dimensions, drops the imaginary part of a real tensor's gradient, converts the dtype."""
+def convert_gradient(value: Any, node: Node, nr: int, i: int, source: Node | None = None) -> Any:
+    """Sums over broadcast dimensions, drops the imaginary part of a real tensor's gradient, converts the dtype.
+
+    The gradient is result `i` of `source`, or root `i`.
+    """
     shape = node.input_shape(nr)
     if tuple(value.shape) != tuple(shape):
         if not _expands_to(shape, value.shape):
             raise GradientError(
-                f"{what} - got {sizes(value.shape)} but expected shape compatible with {sizes(shape)}"
+                f"{_origin(i, source)} - got {sizes(value.shape)} but expected shape compatible with {sizes(shape)}"
             )
         value = UPWARD.operators.sum_to(value, shape)
     dtype = node.input_dtype(nr)
     if dtype is None or value.dtype == dtype:
         return value
     if dtype.kind not in "fc":
-        raise GradientError(f"{what} - expected type {dtype} but got {value.dtype}")
+        raise GradientError(f"{_origin(i, source)} - expected type {dtype} but got {value.dtype}")
     if value.dtype.kind == "c" and dtype.kind != "c":
         value = value.real
     return value if value.dtype == dtype else UPWARD.operators.cast(value, dtype)
 
 
+def _origin(i: int, source: Node | None) -> str:
+    """How messages call a gradient that does not fit."""
+    what = f"invalid gradient at index {i}"
+    return what if source is None else f"Function {source.name()} returned an {what}"
+
+
 def _expands_to(shape: Any, wide: Any) -> bool:
     """Whether a tensor of `shape` could have been broadcast to `wide`."""
-    if len(shape) > len(wide):
-        return False
-    return all(n in (1, m) for n, m in zip(reversed(shape), reversed(wide), strict=False))
+    extra = len(wide) - len(shape)
+    for i, n in enumerate(shape):
+        if extra < 0 or (n != 1 and n != wide[extra + i]):
+            return False
+    return True
 
 
 # -- hooks ---------------------------------------------------------------------------------------------------------

@@ -227,6 +227,8 @@ def calls() -> dict[str, Callable[[], Arguments]]:
         "permutation": lambda: (guarded(np.array([2, 2], "int32")), 3, np.dtype("float32")),
         "solve_triangle": lambda: (floats(3, 3), floats(3, 2), True, False),
         "special": lambda: ("gammainc", floats(3, 4), floats(3, 4)),
+        "mean_of": lambda: (floats(3, 4), (1,), False),
+        "sum_of": lambda: (floats(3, 4), (1,), False),
         "variance": lambda: (floats(3, 4), (1,), 1.0, True, False),
         "variance_backward": lambda: (floats(3, 1), floats(3, 4), 1, 0.5),
         "numbers": lambda: ([[1.0, 2], [True, 4.0]], None, np.dtype("float32")),

@@ -18,7 +18,7 @@ from retrograd.errors import DtypeError, broadcast_error, unsupported_dtype
 from retrograd.ops.common import deliver, joint_shape, number_from, old_order, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
-from retrograd.ops.tensor.data import number_for
+from retrograd.ops.tensor.data import held_number
 from retrograd.values import Array, Number
 
 
@@ -37,7 +37,7 @@ class Addcmul(Variadic):
 
     def forward(self, xp: Backend, xs: Any) -> Any:
         x, y, z = xs
-        return xp.add(x, y * z if self.value == 1 else (y * self.value) * z)
+        return xp.add(x, xp.multiply(y if self.value == 1 else xp.multiply(y, self.value), z))
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
         g = gs[0]
@@ -69,7 +69,7 @@ class Addcdiv(Variadic):
 
     def forward(self, xp: Backend, xs: Any) -> Any:
         x, y, z = xs
-        return xp.add(x, y / z if self.value == 1 else (y * self.value) / z)
+        return xp.add(x, xp.true_divide(y if self.value == 1 else xp.multiply(y, self.value), z))
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
         g = gs[0]
@@ -162,7 +162,7 @@ def _factor(function: str, name: str, position: int, value: Any, x: Tensor) -> A
     """An argument that is a number, which the dtype of `x` must be able to hold."""
     number = number_from(function, name, position, value)
     dtype = x.array.dtype
-    number_for(number, dtype)
+    held_number(number, dtype)
     if isinstance(number, complex) and dtype.kind != "c":
         number = number.real
     return int(number) if dtype.kind in "iu" else number

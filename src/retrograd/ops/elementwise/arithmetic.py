@@ -28,7 +28,7 @@ from retrograd.ops.common import (
 from retrograd.ops.elementwise.rounding import DivRounded, rounded_division
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
-from retrograd.ops.tensor.data import narrowed, number_for
+from retrograd.ops.tensor.data import held_number, narrowed
 from retrograd.values import Array, Number
 
 FLOAT16 = np.dtype("float16")
@@ -347,7 +347,7 @@ def _factor(alpha: Any, x: Any, y: Any) -> Any:
         raise DtypeError("For non-complex input tensors, argument alpha must not be a complex number.")
     if dtype.kind in "biu":
         return narrowed(np.asarray(alpha), dtype).item()
-    number_for(alpha, dtype)
+    held_number(alpha, dtype)
     return alpha
 
 

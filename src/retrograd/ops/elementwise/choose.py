@@ -37,7 +37,7 @@ from retrograd.ops.common import (
     tensor_of,
 )
 from retrograd.ops.register import public
-from retrograd.ops.tensor.data import narrowed, number_for
+from retrograd.ops.tensor.data import held_number, narrowed, number_for
 from retrograd.values import Array, DType, Number
 
 
@@ -414,7 +414,7 @@ def _clamp_input(function: str, input: Any, *limits: Any) -> Tensor:
         raise unsupported_dtype("clamp_scalar_cpu", dtype)
     for v in numbers:
         if abs(v) > SAFE and dtype.kind == "f":
-            number_for(v, dtype)
+            held_number(v, dtype)
     return x if dtype is x.array.dtype else Tensor(x.array.astype(dtype), share=True)
 
 

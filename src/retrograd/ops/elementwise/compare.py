@@ -286,6 +286,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
             "Batching rule not implemented for aten::equal. We could not generate a fallback: each sample would have "
             "its own answer. Use (a == b).all(), or call it outside of vmap."
         )
-    if _in_blocks(common_backend((a, b)), a, b):
+    xp = common_backend((a, b))
+    if _in_blocks(xp, a, b):
         return blocks.all_true(operator.eq, a, b)
-    return bool(a.shape == b.shape and (a == b).all().item())
+    return a.shape == b.shape and bool(xp.all(xp.equal(a, b)).item())

@@ -8,6 +8,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, int64
+from retrograd.backends.native import CPU_BACKEND as XP
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.apply import apply1
 from retrograd.core.families import Linear
@@ -51,6 +52,13 @@ def _counts(x: Tensor, other: Any, alpha: Any) -> bool:
     return type(other) is int and alpha == 1 and -SAFE <= other <= SAFE and x._base is None
 
 
+def _scaled(values: Any, number: Any) -> Any:
+    """What is to be added, times a number: by a kernel, since NumPy's operator takes as long as the whole call."""
+    if number == 1:
+        return values
+    return XP.multiply(values, number) if type(values) is np.ndarray else values * number
+
+
 def _into(ufunc: str, x: Tensor, other: Any) -> Tensor:
     """Writes what a ufunc makes of `x` and `other` into the memory of `x`."""
     token = hush(QUIET)
@@ -77,7 +85,7 @@ def add_(
         b = bare(self, other)
     if b is None:
         return write(self, add(self, other, alpha=alpha))
-    return _into("add", self, b if alpha == 1 else b * alpha)
+    return _into("add", self, _scaled(b, alpha))
 
 
 @public("Tensor.sub_")
@@ -91,7 +99,7 @@ def sub_(
     b = bare(self, other) if _is_plain(alpha) else None
     if b is None:
         return write(self, sub(self, other, alpha=alpha))
-    return _into("subtract", self, b if alpha == 1 else b * alpha)
+    return _into("subtract", self, _scaled(b, alpha))
 
 
 @public("Tensor.mul_")
@@ -125,7 +133,7 @@ def addcmul_(
     a, b = bare(self, tensor1), bare(self, tensor2)
     if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and _is_plain(value)):
         return write(self, addcmul(self, tensor1, tensor2, value=value))
-    return _into("add", self, a * b if value == 1 else a * value * b)
+    return _into("add", self, XP.multiply(_scaled(a, value), b))
 
 
 @public("Tensor.addcdiv_")
@@ -141,7 +149,7 @@ def addcdiv_(
         return write(self, addcdiv(self, tensor1, tensor2, value=value))
     token = hush(QUIET)
     try:
-        quotient = (a if value == 1 else a * value) / b
+        quotient = XP.true_divide(_scaled(a, value), b)
     finally:
         unhush(token)
     return _into("add", self, quotient)
@@ -154,7 +162,7 @@ def lerp_(self: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     b = bare(self, end)
     if not isinstance(b, np.ndarray) or type(weight) is not float or abs(weight) >= 0.5:
         return write(self, lerp(self, end, weight))
-    return _into("add", self, (b - self.array) * weight)
+    return _into("add", self, _scaled(XP.subtract(b, self.array), weight))
 
 
 @public("abs_", "Tensor.absolute_", method=True)

@@ -23,7 +23,7 @@ from retrograd.ops.common import joint_shape, memory_order, number_from, require
 from retrograd.ops.inplace.write import Independent, write
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import Clone, to
-from retrograd.ops.tensor.data import number_for
+from retrograd.ops.tensor.data import held_number, number_for
 from retrograd.values import Array, Number, Shape
 
 
@@ -105,7 +105,7 @@ def fill_(self: Tensor, value: Tensor | Number) -> Tensor:
     check_writable(require_tensor("fill_", "input", 1, self), stretched=not isinstance(value, Tensor))
     if isinstance(value, Tensor):
         return write(self, apply_n(FillTensorInPlace(), (self, _number_tensor("fill_", value))))
-    number = number_for(number_from("fill_", "value", 1, value), self.array.dtype).item()
+    number = held_number(number_from("fill_", "value", 1, value), self.array.dtype)
     if _recorded(self):
         return write(self, apply1(FillInPlace(number), self))
     self.array.fill(number)

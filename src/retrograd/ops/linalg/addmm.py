@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types, result_type
+from retrograd.backends.native import quick_layout
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.autocast import autocasting, autocasting_on_gpu, lowered
 from retrograd.core.families import added, conjugate, scaled
@@ -13,12 +14,12 @@ from retrograd.core.op import Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, dimension_error, sizes
 from retrograd.ops.common import c_name, deliver_exact, number_from, old_order, require_tensor
-from retrograd.ops.linalg.matmul import Bmm, Mm, Mv, Product, adjoint, conjugated, matmul_of
+from retrograd.ops.linalg.matmul import Bmm, Mv, Product, adjoint, conjugated, laid_out, matmul_of
 from retrograd.ops.linalg.product_arguments import check_bmm, check_mm, check_mv, element_count, tensor_pair
 from retrograd.ops.register import public
-from retrograd.ops.shape.transpose import t
+from retrograd.ops.shape.transpose import T, t
 from retrograd.ops.tensor.convert import ToCopy
-from retrograd.ops.tensor.data import number_for
+from retrograd.ops.tensor.data import held_number
 from retrograd.values import Array, Number, Shape
 
 # -- ops -----------------------------------------------------------------------------------------------------------
@@ -48,7 +49,7 @@ class BmmSum(Bmm):
 
 
 class AddProduct(Variadic):
-    """beta * x + alpha * (y @ z), where `inner` is the product"""
+    """beta * x + alpha * (y @ z), for some product of y and z"""
 
     params: ClassVar[tuple[str, ...]] = ("beta", "alpha")
     keeps: ClassVar[int] = X
@@ -57,9 +58,8 @@ class AddProduct(Variadic):
     def __init__(self, beta: Any, alpha: Any) -> None:
         self.beta = beta
         self.alpha = alpha
-        self.inner: Product = self.make_inner()
 
-    def make_inner(self) -> Product:
+    def product(self) -> Product:
         """The product's own op; its transposes are this op's, too."""
         raise NotImplementedError
 
@@ -71,7 +71,7 @@ class AddProduct(Variadic):
 
     def computed(self, xp: Backend, x: Array, y: Array, z: Array) -> Array:
         """The result by the array library."""
-        out = self.inner.forward(xp, y, z)
+        out = self.product().forward(xp, y, z)
         if self.alpha != 1:
             out = (out * self.alpha).astype(out.dtype, copy=False)
         if self.beta == 0:  # then x is not looked at: it may hold NaN
@@ -87,13 +87,13 @@ class AddProduct(Variadic):
         part = scaled(g, conjugate(self.alpha)) if self.needs(1) or self.needs(2) else None
         for i in (1, 2):
             if self.needs(i):
-                grads[i] = self.inner.transpose(i - 1, part, xs[1], xs[2])
+                grads[i] = self.product().transpose(i - 1, part, xs[1], xs[2])
         return grads
 
     def jvp(self, ts: Any, xs: Any, outs: Any) -> Any:
         a = None if ts[0] is None else scaled(ts[0], self.beta)
-        b = None if ts[1] is None else scaled(self.make_inner().on(ts[1], xs[2]), self.alpha)
-        c = None if ts[2] is None else scaled(self.make_inner().on(xs[1], ts[2]), self.alpha)
+        b = None if ts[1] is None else scaled(self.product().fresh().on(ts[1], xs[2]), self.alpha)
+        c = None if ts[2] is None else scaled(self.product().fresh().on(xs[1], ts[2]), self.alpha)
         return added(added(a, b), c)
 
 
@@ -102,14 +102,17 @@ class Addmm(AddProduct):
 
     shown: ClassVar[dict[str, str]] = {"beta": "beta", "alpha": "alpha", "mat1": "x:1", "mat2": "x:2"}
 
-    def make_inner(self) -> Product:
-        return Mm()
+    layout: int = 0  # how the matrices lie, once known
+
+    def product(self) -> Product:
+        return laid_out(self.layout)
 
     def forward(self, xp: Backend, xs: Any) -> Any:
         x, y, z = xs[0], xs[1], xs[2]
         if self.alpha != 1 or self.beta != 1:
             return self.computed(xp, x, y, z)
-        self.inner.note(xp, y, z)
+        if not self.layout:
+            self.layout = xp.layout_of(y, z)
         return xp.addmm(self, x, y, z)
 
 
@@ -118,7 +121,7 @@ class Addmv(AddProduct):
 
     shown: ClassVar[dict[str, str]] = {"beta": "beta", "alpha": "alpha", "mat": "x:1", "vec": "x:2"}
 
-    def make_inner(self) -> Product:
+    def product(self) -> Product:
         return Mv()
 
 
@@ -127,7 +130,7 @@ class Addr(AddProduct):
 
     shown: ClassVar[dict[str, str]] = {"beta": "beta", "alpha": "alpha", "vec1": "x:1", "vec2": "x:2"}
 
-    def make_inner(self) -> Product:
+    def product(self) -> Product:
         return Ger()
 
 
@@ -136,14 +139,14 @@ class Baddbmm(AddProduct):
 
     shown: ClassVar[dict[str, str]] = {"beta": "beta", "alpha": "alpha", "batch1": "x:1", "batch2": "x:2"}
 
-    def make_inner(self) -> Product:
+    def product(self) -> Product:
         return Bmm()
 
 
 class Addbmm(Baddbmm):
     """beta * x + alpha * sum(matrices @ matrices)"""
 
-    def make_inner(self) -> Product:
+    def product(self) -> Product:
         return BmmSum()
 
 
@@ -156,11 +159,11 @@ def _add_product(function: str, op: AddProduct, base: Any, x: Any, y: Any, shape
     if type(op.beta) is not int or type(op.alpha) is not int:
         op.beta = number_from(function, "beta", 4, op.beta)
         op.alpha = number_from(function, "alpha", 5, op.alpha)
-    if x.array.dtype.kind in "iu":
-        op.beta, op.alpha = int(op.beta), int(op.alpha)
     if op.beta != 1 or op.alpha != 1:
+        if x.array.dtype.kind in "iu":
+            op.beta, op.alpha = int(op.beta), int(op.alpha)
         for number in (op.beta, op.alpha):
-            number_for(number, x.array.dtype)  # complains about one that does not fit
+            held_number(number, x.array.dtype)  # complains about one that does not fit
     return deliver_exact(apply_n(op, (base, x, y)), out)
 
 
@@ -242,8 +245,10 @@ def addmm(
 
 def _addmm(op: Addmm, input: Any, x: Tensor, y: Tensor, out: Any) -> Tensor:
     """`addmm`, of two tensors of which the first is a matrix."""
-    _check_dtypes("addmm", input, x, y)
-    op.inner.layout = check_mm(x, y)
+    op.layout = quick_layout(x.array, y.array)
+    if not op.layout or not isinstance(input, Tensor) or input.array.dtype is not x.array.dtype:
+        _check_dtypes("addmm", input, x, y)
+        op.layout = check_mm(x, y)
     return _add_product("addmm", op, input, x, y, (x.array.shape[0], y.array.shape[1]), out)
 
 
@@ -365,7 +370,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if autocasting():
         return lowered(linear, input, weight, bias)
     x, w = tensor_pair("linear", input, weight, "weight")
-    turned = t(w)
+    turned = apply1(T(), w) if w.array.ndim == 2 else t(w)
     if bias is None:
         found: Tensor = matmul_of(x, turned)
         return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from retrograd.backends.native import CPU_BACKEND, quick_layout, small_product
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.autocast import autocasting, autocasting_on_gpu, lowered, widest
 from retrograd.core.families import Bilinear, Linear
+from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, broadcast_error
 from retrograd.ops.common import deliver_exact, joint_shape
@@ -145,6 +146,21 @@ class Mm(Product):
         if self.turned(1):
             return Mm().on(g.swapaxes(0, 1), conjugated(x)).swapaxes(0, 1)
         return Mm().on(adjoint(x), g)
+
+
+_LAID: Final[dict[int, Mm]] = {}
+
+
+def laid_out(layout: int) -> Mm:
+    """A product of matrices that lie so, for its formulas, which ask for nothing else; one serves all that lie so."""
+    lie = layout & (COLUMNS_0 | COLUMNS_1)
+    found = _LAID.get(lie) if layout else None
+    if found is None:
+        found = Mm()
+        found.layout = layout
+        if layout:
+            _LAID[lie] = found
+    return found
 
 
 class Bmm(Product):
@@ -303,8 +319,21 @@ def _folded_right(x: Any, y: Any) -> Any:
     return product if x.array.ndim == 1 else product.transpose(-1, -2).contiguous()
 
 
+def _are_paired(a: Array, b: Array) -> bool:
+    """Whether two batches have one dimension in front of their matrices, of the same size."""
+    return a.ndim == 3 and b.ndim == 3 and len(a) == len(b)
+
+
+def _is_seen(x: Tensor, y: Tensor) -> bool:
+    """Whether anybody sees which operations a product is made of: a graph, a recorder, a mode."""
+    state = current()
+    return state.special != 0 or (state.grad_enabled and (x.requires_grad or y.requires_grad))
+
+
 def _batched(x: Any, y: Any) -> Any:
     """A batch of matrices times a batch of matrices, their batch dimensions broadcast."""
+    if _are_paired(x.array, y.array) and not _is_seen(x, y):
+        return bmm(x, y)
     rows, columns = x.array.shape[-2:-1], y.array.shape[-1:]
     if x.array.ndim == 1:
         x = x.unsqueeze(0)

@@ -33,7 +33,7 @@ from retrograd.ops.elementwise.steps import tied
 from retrograd.ops.elementwise.trigonometry import Tanh
 from retrograd.ops.register import public
 from retrograd.ops.special.erf import Erfc, erfc_array
-from retrograd.ops.tensor.data import narrowed, number_for
+from retrograd.ops.tensor.data import held_number, narrowed, number_for
 from retrograd.values import Array
 
 ROOT_HALF = 0.7071067811865476
@@ -125,7 +125,7 @@ class Threshold(Gate):
         """Where x is not above the threshold, which is of the dtype of x, as in C."""
         if x.dtype.kind == "f":
             return x <= self.threshold
-        number_for(self.threshold, x.dtype)
+        held_number(self.threshold, x.dtype)
         return x <= narrowed(np.asarray(self.threshold), x.dtype).item()
 
     def gate(self, x: Any, out: Any) -> Array:

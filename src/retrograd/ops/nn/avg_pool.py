@@ -62,6 +62,8 @@ class AvgPool2D(Linear):
         """What each window is divided by: how many elements it has, or of how many it would be the average."""
         if self.divisor_override is not None:
             return self.divisor_override
+        if not self.ceil_mode and (self.count_include_pad or not any(self.padding)):
+            return math.prod(self.kernel)  # no window ends outside
         rows = list(zip(*self.windows, strict=True))
         whole = [
             (c - 1) * s + k <= n + 2 * p and (not p or self.count_include_pad) for n, k, s, p, _, c in rows

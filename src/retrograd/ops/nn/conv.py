@@ -14,7 +14,7 @@ fit into the processor's cache with theirs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply_n
@@ -236,13 +236,25 @@ class ConvTbc(Convolution):
 # -- calls ---------------------------------------------------------------------------------------------------------
 
 
+# What is known of convolutions that were made before, by options and shapes: a network makes the same ones again.
+_GEOMETRIES: Final[dict[tuple[Options, Shape, Shape], Geometry]] = {}
+MOST_GEOMETRIES: Final = 512
+
+
 def _convolution(x: Tensor, w: Tensor, b: Tensor | None, o: Options) -> Tensor:
     a, weight, bias = x.array, w.array, None if b is None else b.array
-    check_options(o, weight)
-    check_ranks(a, weight)
+    call = (o, a.shape, weight.shape)
+    geometry = _GEOMETRIES.get(call)
+    if geometry is None:
+        check_options(o, weight)
+        check_ranks(a, weight)
     check_shapes(o, a, weight, bias)
     check_dtypes(a, weight, bias)
-    geometry = transposed_geometry(o, a, weight) if o.transposed else forward_geometry(o, a, weight)
+    if geometry is None:
+        geometry = transposed_geometry(o, a, weight) if o.transposed else forward_geometry(o, a, weight)
+        if len(_GEOMETRIES) >= MOST_GEOMETRIES:
+            _GEOMETRIES.clear()
+        _GEOMETRIES[call] = geometry
     if a.shape[1] == 0:  # PyTorch gives as many channels as it gets
         w, b = w[:0], None if b is None else b[:0]
     found: Tensor = apply_n(Convolution(geometry, o.transposed, o.output_padding), (x, w, b))

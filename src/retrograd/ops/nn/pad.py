@@ -19,7 +19,7 @@ from retrograd.ops.index.index_select import IndexSelectAdjoint
 from retrograd.ops.nn.host import library_of
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer
-from retrograd.ops.tensor.data import number_for
+from retrograd.ops.tensor.data import held_number
 from retrograd.values import Array, Number, Shape
 
 
@@ -186,7 +186,7 @@ def constant_border(x: Tensor, pad: Any, value: Any) -> Tensor:
                 f"narrow(): length must be non-negative. The padding {sizes(widths)} cuts off more than there is of "
                 f"shape {sizes(x.array.shape)}."
             )
-    found: Tensor = apply1(ConstantPadNd(widths, number_for(number, x.array.dtype).item()), x)
+    found: Tensor = apply1(ConstantPadNd(widths, held_number(number, x.array.dtype)), x)
     return found
 
 

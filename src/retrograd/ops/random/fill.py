@@ -12,7 +12,7 @@ from retrograd.backends.dtypes import C_NAMES, SCALAR_NAMES
 from retrograd.backends.limits import finfo
 from retrograd.backends.mersenne import in_memory_order, lies_in_rows
 from retrograd.core.apply import apply1, apply2
-from retrograd.core.inplace import check_writable, write_back
+from retrograd.core.inplace import check_writable, put_values, write_back
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
@@ -32,7 +32,7 @@ from retrograd.ops.random.sampling import (
     uniform_array,
 )
 from retrograd.ops.register import public
-from retrograd.values import DType
+from retrograd.values import Array, DType
 
 
 class Normal(Replaced):
@@ -80,6 +80,17 @@ def _stream(target: Tensor, generator: Generator | None, *parameters: Any) -> An
     return stream
 
 
+def _drawn_into(target: Tensor, op: Any, values: Array) -> Tensor:
+    """Writes what was drawn into a tensor; by an op of that class, if there is anybody to see one."""
+    values, state = beside(values, target.array), current()
+    followed = state.grad_enabled and (target._requires or target._base is not None)
+    if followed or state.special or state.transforms or state.write_guard is not None:
+        return write_back(target, apply1(op(values), target))
+    put_values(target.array, values)
+    target._bump_version()
+    return target
+
+
 @public("Tensor.uniform_")
 def uniform_(self: Tensor, low: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fills with numbers uniform between `low` and `to`."""
@@ -88,7 +99,7 @@ def uniform_(self: Tensor, low: float = 0, to: float = 1, *, generator: Generato
     _check_range(low, to, dtype)
     rng = _stream(self, generator)
     values = in_memory_order(lambda shape: uniform_array(rng, shape, dtype, low, to), self.array)
-    return write_back(self, apply1(Uniform(beside(values, self.array)), self))
+    return _drawn_into(self, Uniform, values)
 
 
 def _check_range(low: float, to: float, dtype: DType) -> None:
@@ -118,7 +129,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
     rng, rows = _stream(self, generator), lies_in_rows(self.array)
     noise = in_memory_order(lambda shape: normal_array(rng, shape, self.array.dtype, rows), self.array)
     values = scale_noise(noise, mean, std)
-    return write_back(self, apply1(Normal(beside(values, self.array)), self))
+    return _drawn_into(self, Normal, values)
 
 
 @public("Tensor.bernoulli_")
@@ -133,10 +144,9 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
         drawn = in_memory_order(
             lambda shape: bernoulli_array(rng, chances, shape, self.array.dtype), self.array
         )
-    values = beside(drawn, self.array)
     if isinstance(p, Tensor) and p.requires_grad:
-        return write_back(self, apply2(BernoulliOf(values), self, p))
-    return write_back(self, apply1(BernoulliBy(values), self))
+        return write_back(self, apply2(BernoulliOf(beside(drawn, self.array)), self, p))
+    return _drawn_into(self, BernoulliBy, drawn)
 
 
 @public("Tensor.random_")
@@ -158,7 +168,7 @@ def random_(
     else:
         least, end = 0 if low is None else low, largest_exact(dtype) + 1 if to is None else to
         values = in_memory_order(lambda shape: integer_array(rng, least, end, shape, dtype), self.array)
-    return write_back(self, apply1(op(beside(values, self.array)), self))
+    return _drawn_into(self, op, values)
 
 
 @public("Tensor.exponential_")
@@ -176,7 +186,7 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None 
     rng = _stream(self, generator)
     drawn = in_memory_order(lambda shape: rng.standard_exponential(shape, np.float64), self.array)
     values = cast(as_array(drawn / lambd), dtype)
-    return write_back(self, apply1(Exponential(beside(values, self.array)), self))
+    return _drawn_into(self, Exponential, values)
 
 
 @public("Tensor.cauchy_")
@@ -196,7 +206,7 @@ def cauchy_(
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={width}")
     rng = _stream(self, generator)
     values = middle + width * in_memory_order(rng.standard_cauchy, self.array)
-    return write_back(self, apply1(Cauchy(beside(cast(as_array(values), dtype), self.array)), self))
+    return _drawn_into(self, Cauchy, cast(as_array(values), dtype))
 
 
 @public("Tensor.geometric_")
@@ -211,7 +221,7 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
         raise unsupported_dtype("geometric_cpu", dtype)
     rng = _stream(self, generator)
     values = as_array(in_memory_order(lambda shape: rng.geometric(chance, shape), self.array))
-    return write_back(self, apply1(Geometric(beside(cast(values, dtype), self.array)), self))
+    return _drawn_into(self, Geometric, cast(values, dtype))
 
 
 @public("Tensor.log_normal_")
@@ -228,4 +238,4 @@ def log_normal_(
         raise unsupported_dtype("log_normal_cpu", dtype)
     rng = _stream(self, generator)
     values = in_memory_order(lambda shape: rng.lognormal(middle, width, shape), self.array)
-    return write_back(self, apply1(LogNormal(beside(cast(as_array(values), dtype), self.array)), self))
+    return _drawn_into(self, LogNormal, cast(as_array(values), dtype))

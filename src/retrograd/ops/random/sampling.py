@@ -400,6 +400,8 @@ def _bare(xp: Backend, v: Any, dtype: DType) -> Array:
 
 def scale_noise(noise: Array, mean: Any, std: Any) -> Array:
     """`mean + std * noise` in the dtype of the noise; both parts of complex noise lie around a number."""
+    if isinstance(mean, (int, float)) and mean == 0 and isinstance(std, (int, float)) and std == 1:
+        return noise
     if noise.dtype.kind == "c" and isinstance(mean, (int, float)):
         mean = complex(mean, mean)
     return cast(as_array(noise * std + mean), noise.dtype, copy=False)

@@ -14,6 +14,7 @@ from retrograd.backends.base import Backend, as_array, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.backends.kernels.blocks import LIMIT
 from retrograd.backends.native import CPU_BACKEND as XP
+from retrograd.backends.native import quick_mean, quick_sum
 from retrograd.core.apply import apply1
 from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.families import Linear
@@ -51,6 +52,8 @@ def sum_to(v: Any, shape: tuple[int, ...]) -> Any:
     """Sums a value down to the shape it was broadcast from."""
     given = v.shape
     extra = len(given) - len(shape)
+    if extra == 1 and type(v) is ndarray and shape and given[1:] == shape:  # what was added to every row
+        return XP.sum(v, axis=0)
     axes = tuple([i for i, n in enumerate(given) if i < extra or (n != 1 and shape[i - extra] == 1)])
     if axes:
         stay = axes[-1] >= extra
@@ -166,6 +169,17 @@ class Sum(Linear):
             return xp.reduced("add", partial(in_dtype, self.target), x, self.axis, self.keepdims)
         return total(cast(x, self.target), self.axis, self.keepdims)
 
+    def forward_kernel(self, x: Any) -> Any:
+        """The sum of floats by a kernel, NotImplemented for others. See `Traits.forward`."""
+        return self.quick(quick_sum, x)
+
+    def quick(self, kernel: Any, x: Any) -> Any:
+        """What a kernel makes of floats, NotImplemented where it does not serve."""
+        if type(x) is not ndarray or self.target is not None:
+            return NotImplemented
+        self.in_shape = x.shape
+        return kernel(x, self.axis, self.keepdims)
+
     def avoids_copy(self, x: Array) -> bool:
         """Whether a copy in the dtype to compute in would be large, and can do without."""
         return bool(x.size > LIMIT and x.dtype != self.target and self.target.char in "fdl")
@@ -184,6 +198,9 @@ class SumDim(Sum):
 
     node_name = "SumBackward1"
     shown: ClassVar[dict[str, str]] = {"self_sym_sizes": "in_shape", "dim": "axis", "keepdim": "keepdims"}
+
+    def forward_kernel(self, x: Any) -> Any:
+        return self.quick(quick_sum, x)
 
 
 class Nansum(Reduction):
@@ -228,6 +245,15 @@ class Mean(Sum):
             return (sums / self.count).astype(float16)
         return xp.average(a, self.axis, self.keepdims, self.count)
 
+    def forward_kernel(self, x: Any) -> Any:
+        return self.quick(quick_mean, x)
+
+    def quick(self, kernel: Any, x: Any) -> Any:
+        found = super().quick(kernel, x)
+        if found is not NotImplemented:
+            self.count = reduced_count(self.in_shape, self.axis)
+        return found
+
     def transpose(self, g: Any) -> Any:
         count = self.count or 1  # nothing to divide where there are no elements
         if type(g) is ndarray:
@@ -244,6 +270,9 @@ class MeanDim(Mean):
     shown: ClassVar[dict[str, str]] = {
         "self_sym_sizes": "in_shape", "self_sym_numel": "numel", "dim": "axis", "keepdim": "keepdims",
     }  # fmt: skip
+
+    def forward_kernel(self, x: Any) -> Any:
+        return self.quick(quick_mean, x)
 
     @property
     def numel(self) -> int:

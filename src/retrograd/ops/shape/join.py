@@ -182,7 +182,9 @@ def _cat_dim(shapes: Sequence[Shape], dim: Any) -> int:
             continue
         if first is None:
             first, axis = shape, wrap_dim(dim, len(shape))
-        elif len(shape) != len(first):
+        if shape == first:
+            continue
+        if len(shape) != len(first):
             raise ShapeError(
                 f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)} "
                 f"(shapes {sizes(first)} and {sizes(shape)})"

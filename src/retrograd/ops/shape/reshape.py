@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from retrograd.values import Array, DType, Shape
 
 SIZES: dict[str, str] = {"self_sym_sizes": "in_shape"}
 Dims: TypeAlias = int | Sequence[int] | None  # one dimension, several, or all
+DTYPES: Final[Any] = (DtypeClass, np.dtype, type)  # the classes of what `view` takes for a dtype
 
 
 class Alias(View):
@@ -335,7 +336,7 @@ def view(
     """
     x = require_tensor("view", "input", 1, input)
     kind = dtype if dtype is not None else given[0] if len(given) == 1 else None
-    if isinstance(kind, (DtypeClass, np.dtype, type)):
+    if kind is not None and type(kind) is not int and isinstance(kind, DTYPES):
         return _viewed_as(x, as_dtype(kind))
     shape = inferred_shape(sizes_of("view", "size", given or (size,)), x.array.size)
     if not shares_memory_as(x.array, shape):

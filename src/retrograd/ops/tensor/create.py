@@ -54,8 +54,8 @@ from retrograd.ops.tensor.convert import DeviceLike
 from retrograd.ops.tensor.data import (
     Data,
     check_options,
+    held_number,
     new_leaf,
-    number_for,
     tensor,
 )
 from retrograd.ops.tensor.unwritten import marked
@@ -138,7 +138,7 @@ public("OutOfMemoryError")(OutOfMemoryError)
 
 def filled(shape: Shape, value: Any, dtype: DType, xp: Backend) -> Array:
     """An array full of one number, if the dtype can hold it."""
-    number = number_for(value, dtype).item()
+    number = held_number(value, dtype)
     found = made(xp.empty, shape, dtype)
     fill(found, number)
     return found
@@ -357,7 +357,7 @@ def logspace(
     ends, count, wanted = _line_arguments("logspace", start, end, steps, out, dtype)
     number = number_from("logspace", "base", 4, base)
     if wanted.kind in "iu" and count:
-        ends = [number_for(v, wanted).item() for v in ends]
+        ends = [held_number(v, wanted) for v in ends]
     work = np.dtype("complex128" if wanted.kind == "c" else "float64")
     exponents = made(partial(spaced, ends), (count,), work)
     return finish(cast(np.power(number, exponents), wanted), out, requires_grad, where)
@@ -406,7 +406,7 @@ def spaced(ends: Sequence[Any], shape: Shape, dtype: DType) -> Array:
     (count,) = shape
     if count == 0:
         return np.empty(0, work)
-    start, end = (work.type(number_for(v, dtype if dtype.kind in "iu" else work)) for v in ends)
+    start, end = (work.type(held_number(v, dtype if dtype.kind in "iu" else work)) for v in ends)
     if count < 2:
         return np.full(count, start)
     step = (end - start) / work.type(count - 1)
@@ -498,7 +498,7 @@ def full_like(
     tensor([7., 7.])
     """
     array = like("full_like", input, dtype, device, layout, pin_memory, memory_format)
-    array.fill(number_for(number_from("full_like", "fill_value", 2, fill_value), array.dtype).item())
+    array.fill(held_number(number_from("full_like", "fill_value", 2, fill_value), array.dtype))
     return leaf_like(input, array, requires_grad)
 
 

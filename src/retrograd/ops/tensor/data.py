@@ -263,36 +263,48 @@ def narrowed(wide: Array, target: DType) -> Array:
 
 def number_for(value: Any, dtype: Any) -> Array:
     """A number as an array of a dtype that can hold it."""
-    number = python_number(value)
-    if type(number) is not float and not isinstance(number, (bool, int, float, complex)):
-        raise TypeError(f"can't assign a {type_name(value)} to a torch.{SCALAR_NAMES[dtype]}Tensor")
-    if dtype.kind == "b":
-        return np.array(bool(number))
-    if isinstance(number, complex) and dtype.kind != "c":
-        if number.imag:
+    number = held_number(value, dtype)
+    return of_bfloat16().asarray(float(number), dtype) if dtype is bfloat16 else np.array(number, dtype)
+
+
+def held_number(value: Any, dtype: Any) -> Any:
+    """A number as Python's, if a dtype can hold it; not yet rounded to it."""
+    kind = dtype.kind
+    number: Any = value if type(value) is float or type(value) is int else _number_in(value, dtype)
+    if kind == "f":
+        if not _fits(number, LIMITS[dtype][1]):
             raise _overflow(number, dtype)
-        number = number.real
-    if dtype.kind in "iu":
-        low, high = LIMITS[dtype]
-        # Of unsigned ones, whole numbers wrap around below zero; others do not.
-        if not (low if isinstance(number, float) else low or -high) <= number <= high:
-            raise _overflow(number, dtype)
-        return np.asarray(int(number)).astype(dtype)
-    if dtype is bfloat16 and _fits(number, LIMITS[dtype][1]):
-        return of_bfloat16().asarray(float(number), dtype)
-    if dtype.kind == "f" and not _fits(number, LIMITS[dtype][1]):
-        raise _overflow(number, dtype)
-    if dtype.kind == "c":
+        return number
+    if kind == "b":
+        return bool(number)
+    if kind == "c":
         largest = LIMITS[real_of(dtype)][1]
         if not (_fits(number.real, largest) and _fits(number.imag, largest)):
             raise _overflow(number, dtype)
-    return np.array(number, dtype)
+        return number
+    low, high = LIMITS[dtype]
+    # Of unsigned ones, whole numbers wrap around below zero; others do not.
+    if not (low if isinstance(number, float) else low or -high) <= number <= high:
+        raise _overflow(number, dtype)
+    return int(number) if low else int(number) % (high + 1)
+
+
+def _number_in(value: Any, dtype: Any) -> Any:
+    """A number of any kind as Python's, without an imaginary part that the dtype has no room for."""
+    number = python_number(value)
+    if not isinstance(number, (bool, int, float, complex)):
+        raise TypeError(f"can't assign a {type_name(value)} to a torch.{SCALAR_NAMES[dtype]}Tensor")
+    if isinstance(number, complex) and dtype.kind not in "bc":
+        if number.imag:
+            raise _overflow(number, dtype)
+        return number.real
+    return number
 
 
 def check_fits(value: Tensor, dtype: Any) -> None:
     """Complains if the number of a tensor without dimensions is too large for a dtype."""
     if value.array.dtype != dtype and backend_of(value.array).is_plain:
-        number_for(value.array.item(), dtype)
+        held_number(value.array.item(), dtype)
 
 
 def _fits(number: Any, largest: Any) -> bool:
