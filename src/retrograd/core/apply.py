@@ -8,7 +8,7 @@ comes back. See Note [One fast path].
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -55,6 +55,8 @@ from retrograd.core.upward import UPWARD
 from retrograd.core.version import UNTRACKED
 from retrograd.core.views import MULTI_OUTPUT, NORMAL, mark_view, recorded, refresh_view
 from retrograd.values import Array
+
+Operands: TypeAlias = tuple[Any, ...]  # which mypyc goes through faster than any other sequence
 
 ndarray: Final[Any] = np.ndarray
 xp: Final[Backend] = CPU_BACKEND
@@ -205,13 +207,14 @@ def _is_plain(a: Any) -> bool:
 
 def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     """Applies an op of any number of operands (None where one is missing) and results."""
-    cls = result_class(op, xs)
+    operands: Operands = tuple(xs)
+    cls = None if _are_tensors(operands) else result_class(op, operands)
     state = current()
     known: Any = None
     if state.special:
-        op, known = _start_special(op, xs, state)
+        op, known = _start_special(op, operands, state)
     traits = traits_of(op)
-    arrays = _arrays_of(xs)
+    arrays = _arrays_of(operands)
     if traits.floats:
         arrays = [None if a is None else floated(a) for a in arrays]
     result = (
@@ -225,21 +228,29 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
             out.array = in_rows(out.array)
     if traits.is_view:
         for out in outs:
-            mark_view(out, xs[0], state, MULTI_OUTPUT)
-    if state.grad_enabled and _up_to_date(xs) and traits.differentiable:
-        link_n(op, traits, xs, arrays, outs, state)
+            mark_view(out, operands[0], state, MULTI_OUTPUT)
+    if state.grad_enabled and _up_to_date(operands) and traits.differentiable:
+        link_n(op, traits, operands, arrays, outs, state)
     for out in outs:
         if out._node is None:
-            what = called(op, traits) if _are_tracked(xs) else ""
-            hand_on(out, xs, what, traits.may_reduce, state)
+            what = called(op, traits) if _are_tracked(operands) else ""
+            hand_on(out, operands, what, traits.may_reduce, state)
     if state.special:
-        _finish_special(op, tuple(xs), tuple(outs), state, constants)
+        _finish_special(op, operands, tuple(outs), state, constants)
     if cls is not None:
         outs = [out._in_class(cls) for out in outs]
     return tuple(outs) if several else outs[0]
 
 
-def _are_tracked(xs: Sequence[Any]) -> bool:
+def _are_tensors(xs: Operands) -> bool:
+    """Whether all operands are there, and Tensors of no other class."""
+    for x in xs:
+        if type(x) is not Tensor:
+            return False
+    return len(xs) > 0
+
+
+def _are_tracked(xs: Operands) -> bool:
     """Whether an operand requires a gradient: then a result that is not recorded says what function lost it."""
     for operand in xs:
         x: Tensor | None = operand
@@ -248,7 +259,7 @@ def _are_tracked(xs: Sequence[Any]) -> bool:
     return False
 
 
-def _arrays_of(xs: Sequence[Any]) -> list[Any]:
+def _arrays_of(xs: Operands) -> list[Any]:
     """The arrays of operands, None where one is missing."""
     found: list[Any] = []
     for operand in xs:
@@ -257,7 +268,7 @@ def _arrays_of(xs: Sequence[Any]) -> list[Any]:
     return found
 
 
-def _up_to_date(xs: Sequence[Any]) -> bool:
+def _up_to_date(xs: Operands) -> bool:
     """Brings operands that are views up to date; whether any requires a gradient."""
     found = False
     for operand in xs:

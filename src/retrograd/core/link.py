@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from retrograd.backends.base import BACKENDS
@@ -181,7 +180,7 @@ def _save2(
 def link_n(
     op: Variadic,
     traits: Traits,
-    xs: Sequence[Any],
+    xs: tuple[Any, ...],
     arrays: list[Any],
     outs: list[Tensor],
     state: ThreadState,
@@ -216,7 +215,7 @@ def link_n(
         hide(op)
 
 
-def _lay_edges(op: Variadic, xs: Sequence[Any], count: int) -> bool:
+def _lay_edges(op: Variadic, xs: tuple[Any, ...], count: int) -> bool:
     """Gives `op` an edge to each of its first `count` operands, which are up to date; whether one is watched."""
     watched = False
     for i in range(count):
@@ -230,7 +229,7 @@ def _lay_edges(op: Variadic, xs: Sequence[Any], count: int) -> bool:
     return watched
 
 
-def _save_inputs(op: Variadic, xs: Sequence[Any], arrays: list[Any]) -> None:
+def _save_inputs(op: Variadic, xs: tuple[Any, ...], arrays: list[Any]) -> None:
     """Saves the operands that the backward needs. See Note [Saved values]."""
     kept: list[Any] = []
     counters: list[VersionCounter | None] = []

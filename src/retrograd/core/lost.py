@@ -12,7 +12,6 @@ to weakly: a note keeps no graph alive.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from retrograd.core.modes import INFERENCE, ThreadState
@@ -109,20 +108,22 @@ def hand_on2(
     out._lost = y._lost if x._lost is None else _joined(x._lost, y._lost)
 
 
-def hand_on(out: Tensor, operands: Sequence[Any], what: str, may_reduce: bool, state: ThreadState) -> None:
+def hand_on(out: Tensor, operands: tuple[Any, ...], what: str, may_reduce: bool, state: ThreadState) -> None:
     """`hand_on1` for any number of operands; None stands for a missing one."""
     lost: Lost | None = None
+    reduces = may_reduce and out.array.ndim == 0
     for operand in operands:
         if operand is None:
             continue
         x: Tensor = operand
-        hand_on1(out, x, what, may_reduce, state)
         if x._requires:
+            hand_on1(out, x, what, may_reduce, state)
             return
-        if lost is None:
-            lost = x._lost
-        elif x._lost is not None and x._lost is not lost:
-            lost = _joined(lost, x._lost)
+        if reduces and x.array.size > 1:
+            out._reduced = True
+        note: Lost | None = x._lost
+        if note is not None and note is not lost:
+            lost = note if lost is None else _joined(lost, note)
     out._lost = lost
 
 
@@ -132,7 +133,7 @@ def cut_note(x: Tensor) -> Lost | None:
     return None if lost is None or lost.why == MADE else lost
 
 
-def note_of_constant(operands: Sequence[Any]) -> Lost | None:
+def note_of_constant(operands: tuple[Any, ...]) -> Lost | None:
     """The note that a recorded node of several operands keeps: those of all that were cut off."""
     found: Lost | None = None
     for operand in operands:
@@ -177,5 +178,6 @@ def _joined(a: Lost, b: Lost) -> Lost:
     made = Lost(a.why, a.what)
     made._made, made.source = a._made, a.source
     made.first = a if a.first is None else a.first
-    made.more = (*a.more, b) if b.first is None else (*a.more, b.first, *b.more)[: MOST_SOURCES - 1]
+    more: tuple[Lost, ...] = (b,) if b.first is None else (b.first, *b.more)
+    made.more = (a.more + more)[: MOST_SOURCES - 1] if a.more else more
     return made

@@ -27,6 +27,8 @@ class Traits:
         # Whether the result may have fewer elements than an operand.
         self.may_reduce: bool = not (cls.is_view or cls.elementwise)
         self.called: str = ""  # the function as messages call it; empty: ask the op
+        # Whether that depends on an op's parameters: those that say so have a method of their own beside Op's.
+        self.names_itself: bool = sum("function_name" in vars(c) for c in cls.__mro__) > 1
         # Compiled formulas belong to the very class that they were made from, not to those derived from it.
         self.forward: Any = vars(cls).get("forward_kernel") or compiled_formula(cls, "forward")
         self.vjp: Any = compiled_formula(cls, "vjp")
@@ -62,10 +64,10 @@ def traits_of(op: Op) -> Traits:
 
 
 def called(op: Op, traits: Traits) -> str:
-    """The public function as messages call it: `exp()`. It may depend on an op's parameters, if it has any."""
+    """The public function as messages call it: `exp()`."""
     if traits.called:
         return traits.called
     name = f"{op.function_name()}()"
-    if not op.params:
+    if not traits.names_itself:
         traits.called = name
     return name

@@ -246,10 +246,21 @@ def addmm(
 def _addmm(op: Addmm, input: Any, x: Tensor, y: Tensor, out: Any) -> Tensor:
     """`addmm`, of two tensors of which the first is a matrix."""
     op.layout = quick_layout(x.array, y.array)
-    if not op.layout or not isinstance(input, Tensor) or input.array.dtype is not x.array.dtype:
-        _check_dtypes("addmm", input, x, y)
-        op.layout = check_mm(x, y)
+    if op.layout and isinstance(input, Tensor) and _is_row(input.array, y.array) and _are_one(op):
+        return deliver_exact(apply_n(op, (input, x, y)), out)  # as in nearly every network
+    _check_dtypes("addmm", input, x, y)
+    op.layout = check_mm(x, y)
     return _add_product("addmm", op, input, x, y, (x.array.shape[0], y.array.shape[1]), out)
+
+
+def _is_row(a: Array, y: Array) -> bool:
+    """Whether an array is a vector as long as the rows of a matrix, and of its dtype."""
+    return bool(a.dtype is y.dtype and a.shape == y.shape[1:])
+
+
+def _are_one(op: AddProduct) -> bool:
+    """Whether nothing is scaled."""
+    return type(op.beta) is int and op.beta == 1 and type(op.alpha) is int and op.alpha == 1
 
 
 @public("addmv", "addmv_", method=True)
