@@ -253,12 +253,19 @@ PyObject* mm(PyObject*, Args args, Py_ssize_t count) {
 
 bool in_columns(Array* a) { return PyArray_IS_F_CONTIGUOUS(a) && !PyArray_IS_C_CONTIGUOUS(a); }
 
-// See backends/products.py; 0 for what are not two float matrices of one dtype whose sizes fit.
+// Whether an object is a vector as long as the rows of a matrix, and of its dtype.
+bool is_row_of(PyObject* object, PyObject* matrix) {
+  return is_of(object, kind(matrix)) && PyArray_NDIM(as_array(object)) == 1 &&
+         PyArray_DIM(as_array(object), 0) == PyArray_DIM(as_array(matrix), 1);
+}
+
+// See backends/products.py; 0 for what are not two float matrices of one dtype whose sizes fit, and, where it is given,
+// a vector that can be added to each row of their product.
 PyObject* layout(PyObject*, Args args, Py_ssize_t count) {
-  if (count != 2 || !is_real(args[0]) || !is_of(args[1], kind(args[0]))) return PyLong_FromLong(0);
+  if (count < 2 || count > 3 || !is_real(args[0]) || !is_of(args[1], kind(args[0]))) return PyLong_FromLong(0);
   Array *a = as_array(args[0]), *b = as_array(args[1]);
   if (PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2 || PyArray_DIM(a, 1) != PyArray_DIM(b, 0)) return PyLong_FromLong(0);
-  if (PyArray_DIM(a, 1) > NPY_MAX_INTP / 16) return PyLong_FromLong(0);
+  if (PyArray_DIM(a, 1) > NPY_MAX_INTP / 16 || (count == 3 && !is_row_of(args[2], args[1]))) return PyLong_FromLong(0);
   return PyLong_FromSsize_t(PyArray_DIM(a, 1) * 8 + (in_columns(b) ? 4 : 0) + (in_columns(a) ? 2 : 0) + 1);
 }
 

@@ -151,3 +151,12 @@ def test_no_bit_depends_on_the_number_of_threads(shape: tuple[int, int, int]) ->
 
 def test_batches_do_not_depend_on_the_number_of_threads() -> None:
     check_threads(rg.bmm, [normal((90, 20, 30), "float64"), normal((90, 30, 40), "float64")], "gg")
+
+
+def test_a_layout_is_known_only_where_the_row_to_add_fits() -> None:
+    x, y = np.ones((2, 3), "float32"), np.ones((3, 4), "float32")
+    known = PACK.layout(x, y)
+    assert known
+    assert PACK.layout(x, y, np.ones(4, "float32")) == known
+    for row in (np.ones(3, "float32"), np.ones(4), np.ones((1, 4), "float32"), np.float32(1), None):
+        assert PACK.layout(x, y, row) == 0

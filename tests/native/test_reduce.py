@@ -214,3 +214,22 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
     finally:
         PACK.set_threads(before)
     assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("axis", [None, 0, (0, 2), (2,)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_sums_and_means_without_keywords(dtype: str, axis: Any, keepdims: bool) -> None:
+    x = np.arange(24, dtype=dtype).reshape(2, 3, 4)
+    for quick, name in ((PACK.sum_of, "sum"), (PACK.mean_of, "mean")):
+        np.testing.assert_array_equal(
+            quick(x, axis, keepdims), getattr(PACK, name)(x, axis=axis, keepdims=keepdims)
+        )
+
+
+@pytest.mark.parametrize(
+    "x", [np.arange(3), np.ones(0), np.ones((4, 4))[::2], np.ones(3, "float16"), 1.0, None]
+)
+def test_what_has_no_quick_sum(x: Any) -> None:
+    assert PACK.sum_of(x, None, False) is NotImplemented
+    assert PACK.mean_of(x, None, False) is NotImplemented

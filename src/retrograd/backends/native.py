@@ -334,7 +334,7 @@ def _unserved(*args: Any) -> Any:
     return NotImplemented
 
 
-def _unknown(x: Any, y: Any) -> int:
+def _unknown(*arrays: Any) -> int:
     return 0
 
 
@@ -351,7 +351,8 @@ small_product: Final[Any] = _unserved if PACK is None else PACK.mm
 # The sum or the mean of an array of floats over some axes, NotImplemented for all else; see `Traits.forward`.
 quick_sum: Final[Any] = _unserved if PACK is None else PACK.sum_of
 quick_mean: Final[Any] = _unserved if PACK is None else PACK.mean_of
-# `layout_of` for float matrices of one dtype whose sizes fit; 0 for everything else: somebody must look closer.
+# `layout_of` for float matrices of one dtype whose sizes fit, and a vector that their rows take, if one is given; 0 for
+# everything else: somebody must look closer.
 quick_layout: Final[Any] = _unknown if PACK is None else PACK.layout
 BACKENDS.cpu = CPU_BACKEND
 register(CPU_BACKEND, np.ndarray)

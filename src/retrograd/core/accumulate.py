@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from retrograd.values import Array
 # others: it holds the leaf's lock, one of a few that all leaves share, so that a leaf needs none of its own. Hooks run
 # after the lock is given back: what a user wrote must not hold up others. Locks are re-entrant, because a finaliser
 # that Python happens to run inside one may come back to it.
+ndarray: Final[Any] = np.ndarray
 LOCKS = tuple(threading.RLock() for _ in range(64))
 
 
@@ -56,7 +57,7 @@ class AccumulateGrad(Node):
         self.outgrown = False  # whether the leaf has got data of another shape or dtype since
         self._has_pair = True
         self.sequence_nr = MAX_SEQUENCE_NR
-        if type(variable.array) is not np.ndarray:
+        if type(variable.array) is not ndarray:
             self._where = where_of(variable.array)
             self._stream = BACKENDS.stream_now()
         hide(self)
@@ -137,7 +138,7 @@ class AccumulateGrad(Node):
         elif old.array.dtype == new.dtype and is_writable(old.array):
             before_write(old.array)
             try:
-                if type(new) is np.ndarray:
+                if type(new) is ndarray:
                     add_into(old.array, new)
                 else:
                     backend_of(new).write_sum(old.array, new)
@@ -175,7 +176,7 @@ def _something_returned(found: Any) -> Exception:
 
 def _may_stay(new: Array, leaf: Array) -> bool:
     """Whether a gradient can be `.grad` as it is: one that may be written into, in the leaf's layout."""
-    if type(new) is not np.ndarray:
+    if type(new) is not ndarray:
         xp = backend_of(new)
         if xp.lies_in_rows(new) and xp.lies_in_rows(leaf):
             return xp.is_writable(new)

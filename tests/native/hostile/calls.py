@@ -60,7 +60,6 @@ ONE = words("""
 TWO = words("""
     add subtract multiply true_divide divide maximum minimum fmax fmin power less less_equal greater
     greater_equal equal not_equal logical_and logical_or logical_xor add_into copy_over matmul mm matmul_nt matmul_tn
-    layout
 """)
 REDUCED = words("sum mean prod max amax min amin any all argmax argmin")
 NOTHING = words("""
@@ -227,6 +226,7 @@ def calls() -> dict[str, Callable[[], Arguments]]:
         "permutation": lambda: (guarded(np.array([2, 2], "int32")), 3, np.dtype("float32")),
         "solve_triangle": lambda: (floats(3, 3), floats(3, 2), True, False),
         "special": lambda: ("gammainc", floats(3, 4), floats(3, 4)),
+        "layout": lambda: (floats(3, 4), floats(4, 3), floats(3)),
         "mean_of": lambda: (floats(3, 4), (1,), False),
         "sum_of": lambda: (floats(3, 4), (1,), False),
         "variance": lambda: (floats(3, 4), (1,), 1.0, True, False),

@@ -245,17 +245,13 @@ def addmm(
 
 def _addmm(op: Addmm, input: Any, x: Tensor, y: Tensor, out: Any) -> Tensor:
     """`addmm`, of two tensors of which the first is a matrix."""
-    op.layout = quick_layout(x.array, y.array)
-    if op.layout and isinstance(input, Tensor) and _is_row(input.array, y.array) and _are_one(op):
-        return deliver_exact(apply_n(op, (input, x, y)), out)  # as in nearly every network
+    if isinstance(input, Tensor) and _are_one(op):
+        op.layout = quick_layout(x.array, y.array, input.array)
+        if op.layout:  # as in nearly every network
+            return deliver_exact(apply_n(op, (input, x, y)), out)
     _check_dtypes("addmm", input, x, y)
     op.layout = check_mm(x, y)
     return _add_product("addmm", op, input, x, y, (x.array.shape[0], y.array.shape[1]), out)
-
-
-def _is_row(a: Array, y: Array) -> bool:
-    """Whether an array is a vector as long as the rows of a matrix, and of its dtype."""
-    return bool(a.dtype is y.dtype and a.shape == y.shape[1:])
 
 
 def _are_one(op: AddProduct) -> bool:
