@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from retrograd.ops.random.sampling import (
     uniform_array,
 )
 from retrograd.ops.register import public
-from retrograd.values import Array, DType
+from retrograd.values import Array, DType, Shape
 
 
 class Normal(Replaced):
@@ -97,9 +98,14 @@ def uniform_(self: Tensor, low: float = 0, to: float = 1, *, generator: Generato
     check_writable(self)
     dtype = self.array.dtype
     _check_range(low, to, dtype)
-    rng = _stream(self, generator)
-    values = in_memory_order(lambda shape: uniform_array(rng, shape, dtype, low, to), self.array)
-    return _drawn_into(self, Uniform, values)
+    rng, array = _stream(self, generator), self.array
+    if lies_in_rows(array):
+        return _drawn_into(self, Uniform, uniform_array(rng, array.shape, dtype, low, to))
+    return _drawn_into(self, Uniform, in_memory_order(partial(_uniform, rng, dtype, low, to), array))
+
+
+def _uniform(rng: Any, dtype: DType, low: float, to: float, shape: Shape) -> Array:
+    return uniform_array(rng, shape, dtype, low, to)
 
 
 def _check_range(low: float, to: float, dtype: DType) -> None:
@@ -126,10 +132,16 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
     """Fills with normal numbers."""
     check_writable(self)
     check_std(std)
-    rng, rows = _stream(self, generator), lies_in_rows(self.array)
-    noise = in_memory_order(lambda shape: normal_array(rng, shape, self.array.dtype, rows), self.array)
-    values = scale_noise(noise, mean, std)
-    return _drawn_into(self, Normal, values)
+    rng, array = _stream(self, generator), self.array
+    if lies_in_rows(array):
+        noise = normal_array(rng, array.shape, array.dtype)
+    else:
+        noise = in_memory_order(partial(_normal_in_turn, rng, array.dtype), array)
+    return _drawn_into(self, Normal, scale_noise(noise, mean, std))
+
+
+def _normal_in_turn(rng: Any, dtype: DType, shape: Shape) -> Array:
+    return normal_array(rng, shape, dtype, False)
 
 
 @public("Tensor.bernoulli_")
