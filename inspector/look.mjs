@@ -285,6 +285,34 @@ for (const name of readdirSync(folder).filter((file) => file.endsWith(".html")))
   await page.close();
 }
 
+// Thirty steps, of which one is shown at a time.
+{
+  const [page] = await open("training.html");
+  const training = { scope: [], nodes: [], backwards: [], selected: [], roots: await page.evaluate(() => window.inspector.roots()) };
+  const note = async () => {
+    await settled(page);
+    training.scope.push(await page.locator("#scope").inputValue());
+    training.nodes.push(await page.evaluate(() => window.inspector.drawn()));
+    training.backwards.push(await page.evaluate(() => window.inspector.backward()));
+    training.selected.push(await page.evaluate(() => window.inspector.selected()));
+  };
+  await page.click("#unfold");
+  training.leaves = (await page.evaluate(() => window.inspector.items())).filter((label) => /^(weight|bias)$/.test(label)).length;
+  await note();
+  await page.locator("#backward").selectOption("29");
+  await note();
+  await page.click("#tab-find");
+  await page.locator(".find input").fill("sumbackward");
+  await page.locator(".results li button").nth(3).click();
+  await note();
+  await page.locator("#slider").fill("0");
+  await note();
+  await page.locator("#scope").selectOption("all");
+  await note();
+  found.training = training;
+  await page.close();
+}
+
 // Ten thousand nodes, unfolded.
 {
   const [page, seen] = await open("chain.html");

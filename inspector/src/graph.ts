@@ -75,7 +75,7 @@ export class GraphView {
     if (this.scale) this.color(this.scale.overlay);
     this.canvas.setAttribute(
       "aria-label",
-      `Graph of ${this.model.used.length} nodes, ${this.model.items.length} shown. Arrow keys go along edges; the list under Find reads them out.`,
+      `Graph of ${this.model.drawn.length} nodes, ${this.model.items.length} shown. Arrow keys go along edges; the list under Find reads them out.`,
     );
     this.draw();
   }
@@ -96,7 +96,7 @@ export class GraphView {
     const fits = this.placed.height * this.zoomed <= height;
     this.top = fits ? (height - this.placed.height * this.zoomed) / 2 : EDGE;
     if (!fits || this.placed.width * this.zoomed > width) {
-      const root = this.model.recording.backwards[0]?.root;
+      const root = (this.replay?.backward ?? this.model.recording.backwards[0])?.root;
       const item = root === undefined ? -1 : this.model.itemOf[root];
       if (item >= 0) this.left = width / 2 - this.placed.boxes[item].x * this.zoomed;
     }

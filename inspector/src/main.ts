@@ -120,12 +120,15 @@ class Page {
       this.relayout();
       this.graph.fit();
     };
+    const scope = h("select", { id: "scope", "aria-label": "Show", change: () => this.narrow(scope.value === "one") });
+    for (const [value, text] of [["one", "one backward"], ["all", "all backwards"]]) scope.append(h("option", { value, selected: (value === "one") === this.model.alone }, text));
     const color = h("select", { id: "coloring", "aria-label": "Color by", change: () => this.color(Number(color.value)) }, h("option", { value: -1 }, "color: replay"));
     this.overlays.forEach((overlay, i) => color.append(h("option", { value: i }, `color: ${overlay.title}`)));
     return h(
       "div",
       { class: "tools", role: "toolbar", "aria-label": "Graph" },
       group,
+      this.recording.backwards.length > 1 && scope,
       this.overlays.length > 0 && color,
       button("fold", "Fold", "Fold all groups", refold(true)),
       button("unfold", "Unfold", "Unfold all groups", refold(false)),
@@ -178,9 +181,19 @@ class Page {
     this.graph.fit();
   }
 
+  // Shows the chosen backward's graph alone, or those of all.
+  private narrow(alone: boolean): void {
+    this.model.alone = alone;
+    const scope = this.root.querySelector<HTMLSelectElement>("#scope");
+    if (scope) scope.value = alone ? "one" : "all";
+    if (!this.model.narrow(this.replay?.backward)) return;
+    this.relayout();
+    this.graph.fit();
+  }
+
   private player(): HTMLElement {
     const button = (id: string, text: string, label: string, click: () => void): HTMLElement => h("button", { id, title: label, "aria-label": label, click }, text);
-    const which = h("select", { id: "backward", "aria-label": "Backward", change: () => this.choose(Number(which.value)) });
+    const which = h("select", { id: "backward", "aria-label": "Backward", change: () => this.choose(Number(which.value), true) });
     this.recording.backwards.forEach((backward, i) => {
       const place = backward.place >= 0 ? this.recording.places[backward.place] : null;
       const inside = backward.outer >= 0 ? " (inner)" : "";
@@ -237,6 +250,7 @@ class Page {
   // -- what is shown --------------------------------------------------------------------------------------------------
 
   private select(node: number, open = true): void {
+    if (this.model.hides(node)) this.goToGraphOf(node);
     if (this.model.reveal(node)) this.relayout();
     this.graph.selected = node;
     this.graph.center(node, false);
@@ -256,13 +270,21 @@ class Page {
     if (open) this.panel.scrollTop = 0;
   }
 
+  // Goes to the backward that a node is part of, or shows all graphs where it is part of none.
+  private goToGraphOf(node: number): void {
+    const found = this.model.backwardOf(node);
+    if (found >= 0) this.choose(found);
+    if (this.model.hides(node)) this.narrow(false);
+  }
+
   // Shows a node that was found; on a narrow page the graph may be above what is seen.
   private reveal(node: number): void {
     this.select(node, false);
     if (this.find.element.contains(document.activeElement)) this.graph.canvas.scrollIntoView({ block: "nearest" });
   }
 
-  private choose(backward: number): void {
+  // Replays a backward; its root is chosen, if that is wanted, where the node that was chosen before is not shown.
+  private choose(backward: number, moves = false): void {
     const found = this.recording.backwards[backward];
     this.play(false);
     this.backward = backward;
@@ -272,6 +294,8 @@ class Page {
     const which = this.root.querySelector<HTMLSelectElement>("#backward");
     if (which) which.value = String(backward);
     this.root.classList.toggle("no-backward", !found);
+    this.narrow(this.model.alone);
+    if (moves && found && this.model.hides(this.graph.selected)) this.select(found.root, false);
     this.go(this.replay?.length ?? 0, false);
   }
 
@@ -411,7 +435,7 @@ class Page {
   private along(direction: number): void {
     const node = this.graph.selected;
     if (node < 0) return this.select(this.model.used.find((i) => !this.model.givers[i].length)!);
-    const ends = direction > 0 ? this.model.nodes[node].edges.map(([to]) => to).filter((to) => to >= 0) : this.model.givers[node];
+    const ends = direction > 0 ? this.model.nodes[node].edges.map(([to]) => to).filter((to) => to >= 0) : this.model.givers[node].filter((giver) => !this.model.hides(giver));
     if (ends.length) this.select(ends[0]);
     this.graph.canvas.focus();
   }
@@ -442,6 +466,8 @@ class Page {
       items: () => model.items.map((item) => item.label),
       screen: (node: number) => graph.screen(node),
       nodes: model.nodes.length,
+      drawn: () => model.drawn.length,
+      roots: () => this.recording.backwards.map(({ root }) => root),
       position: () => this.position,
       state: (node: number) => this.replay?.state(node, this.position),
       selected: () => graph.selected,

@@ -3,6 +3,7 @@
 import type { Backward, Figures, GraphNode, Recording } from "./document";
 import { number } from "./dom";
 
+const READABLE = 120; // boxes that people can look at
 const SUMMANDS = 2; // of a sum whose elements are not known, so many of the latest are told
 
 export type Grouping = "module" | "line" | "none";
@@ -29,6 +30,8 @@ export class Model {
   readonly nodes: GraphNode[];
   readonly used: number[]; // nodes that have an edge
   readonly givers: number[][]; // who sends to each node
+  drawn: number[]; // of the used nodes those that are shown: all, or what the chosen backward can reach
+  alone: boolean; // whether the chosen backward is shown without the others
   readonly notFinite = new Set<number>();
   readonly unreached = new Set<number>();
   grouping: Grouping = "module";
@@ -38,6 +41,8 @@ export class Model {
   itemOf: number[] = []; // node -> item
   private groups: string[] = [];
   private paths = new Map<string, string[]>(); // of a group: those around it, and itself
+  private linked: Set<number>; // the used nodes
+  private only: Backward | null = null; // whose graph is shown
 
   constructor(readonly recording: Recording) {
     this.nodes = recording.nodes;
@@ -51,11 +56,39 @@ export class Model {
       }),
     );
     for (const backward of recording.backwards) touched.add(backward.root);
-    this.used = [...touched].sort((a, b) => a - b);
+    this.linked = touched;
+    this.used = this.drawn = [...touched].sort((a, b) => a - b);
+    this.alone = recording.backwards.length > 1 && this.used.length > READABLE;
     this.findBad();
     for (const leaf of recording.leaves) if (!leaf.reached && leaf.node >= 0) this.unreached.add(leaf.node);
     this.grouping = this.nodes.some((node) => node.module) ? "module" : "line";
+    if (!this.narrow(recording.backwards[0])) this.foldToFit();
+  }
+
+  // Shows the graph of a backward if one is shown at a time, else everything; whether that is something else than before.
+  narrow(backward: Backward | undefined): boolean {
+    const only = this.alone && backward ? backward : null;
+    if (only === this.only) return false;
+    this.only = only;
+    this.drawn = only ? this.behind(only.root) : this.used;
     this.foldToFit();
+    return true;
+  }
+
+  // Whether a node is part of the graph, and only of that of other backwards than the one that is shown.
+  hides(i: number): boolean {
+    return this.itemOf[i] < 0 && this.linked.has(i);
+  }
+
+  // The number of the first backward that waited for gradients of a node; -1 where there is none.
+  backwardOf(i: number): number {
+    return this.recording.backwards.findIndex(({ root, dependencies }) => root === i || dependencies.some(([node]) => node === i));
+  }
+
+  private behind(root: number): number[] {
+    const found = new Set([root]);
+    for (const i of found) for (const [to] of this.nodes[i].edges) if (to >= 0) found.add(to);
+    return [...found].sort((a, b) => a - b);
   }
 
   figures(number: number): Figures | null {
@@ -99,10 +132,10 @@ export class Model {
   }
 
   // Folds as little as makes the graph small enough to be looked at.
-  foldToFit(most = 120): void {
+  foldToFit(most = READABLE): void {
     this.folded.clear();
     this.regroup();
-    if (this.used.length <= most || this.grouping === "none") return this.rebuild();
+    if (this.drawn.length <= most || this.grouping === "none") return this.rebuild();
     const all = [...this.paths.values()];
     const deepest = all.reduce((found, path) => Math.max(found, path.length), 0);
     for (let depth = deepest; depth >= 1; depth--) {
@@ -140,8 +173,10 @@ export class Model {
       return node.place >= 0 ? `${places[node.place].file}:${places[node.place].line}` : "";
     });
     // A leaf stands with those that send to it.
-    for (const i of this.used) {
-      if (this.nodes[i].leaf && this.givers[i].length) this.groups[i] = this.common(this.givers[i]);
+    const shown = new Set(this.drawn);
+    for (const i of this.drawn) {
+      const givers = this.nodes[i].leaf ? this.givers[i].filter((giver) => shown.has(giver)) : [];
+      if (givers.length) this.groups[i] = this.common(givers);
     }
     this.findPaths();
   }
@@ -162,7 +197,7 @@ export class Model {
   private findPaths(): void {
     this.paths.clear();
     const sizes = new Map<string, number>();
-    for (const i of this.used) {
+    for (const i of this.drawn) {
       const group = this.groups[i];
       if (!group) continue;
       if (!this.paths.has(group)) {
@@ -179,7 +214,7 @@ export class Model {
     this.links = [];
     this.itemOf = this.nodes.map(() => -1);
     const groupItems = new Map<string, Item>();
-    for (const i of this.used) {
+    for (const i of this.drawn) {
       const path = this.path(i);
       const hiding = path.find((group) => this.folded.has(group));
       if (hiding !== undefined) {
@@ -201,7 +236,7 @@ export class Model {
     }
     for (const item of groupItems.values()) item.detail = `${item.members.length.toLocaleString("en")} nodes`;
     const seen = new Map<string, Link>();
-    for (const i of this.used)
+    for (const i of this.drawn)
       for (const [to] of this.nodes[i].edges) {
         if (to < 0) continue;
         const from = this.itemOf[i];

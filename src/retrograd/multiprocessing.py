@@ -6,7 +6,11 @@ stay where they are.
 
 from __future__ import annotations
 
+import math
 import multiprocessing
+import signal
+import sys
+import time
 import traceback
 from collections.abc import Callable
 from multiprocessing import *  # noqa: F403 - what `torch.multiprocessing` does
@@ -14,8 +18,11 @@ from typing import Any
 
 __all__ = [  # noqa: PLE0604 - strings, all of them
     *multiprocessing.__all__,
+    "ProcessContext",
+    "ProcessException",
     "ProcessExitedException",
     "ProcessRaisedException",
+    "SpawnContext",
     "get_all_sharing_strategies",
     "get_sharing_strategy",
     "set_sharing_strategy",
@@ -24,6 +31,7 @@ __all__ = [  # noqa: PLE0604 - strings, all of them
 ]
 
 _COPIES = "file_system"
+_LISTENS = 30.0  # seconds in which a process that is told to end may do so
 
 
 def get_all_sharing_strategies() -> set[str]:
@@ -40,27 +48,32 @@ def set_sharing_strategy(new_strategy: str) -> None:
     """Nothing: tensors are copied to other processes."""
 
 
-class ProcessRaisedException(Exception):
-    """A process ended with an exception, whose traceback is the message."""
-
-    error_index: int
-    error_pid: int
+class ProcessException(Exception):
+    """A process that `spawn` has started has failed."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
         super().__init__(msg)
-        self.error_index, self.error_pid = error_index, error_pid
+        self.msg, self.error_index, self.error_pid, self.pid = msg, error_index, error_pid, error_pid
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.msg, self.error_index, self.error_pid)
 
 
-class ProcessExitedException(Exception):
+class ProcessRaisedException(ProcessException):
+    """A process ended with an exception, whose traceback is the message."""
+
+
+class ProcessExitedException(ProcessException):
     """A process ended by a signal, or with an exit code."""
 
-    error_index: int
-    error_pid: int
-    exit_code: int
+    def __init__(
+        self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None
+    ) -> None:
+        super().__init__(msg, error_index, error_pid)
+        self.exit_code, self.signal_name = exit_code, signal_name
 
-    def __init__(self, msg: str, error_index: int, error_pid: int, exit_code: int) -> None:
-        super().__init__(msg)
-        self.error_index, self.error_pid, self.exit_code = error_index, error_pid, exit_code
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.msg, self.error_index, self.error_pid, self.exit_code, self.signal_name)
 
 
 def _call(fn: Callable[..., Any], i: int, args: tuple[Any, ...], told: Any) -> None:
@@ -71,6 +84,9 @@ def _call(fn: Callable[..., Any], i: int, args: tuple[Any, ...], told: Any) -> N
         pass
     except Exception:  # noqa: BLE001 - whatever it is, the parent raises it
         told.put((i, traceback.format_exc()))
+        ranks = sys.modules.get("retrograd.distributed.faults")
+        if ranks is not None:
+            ranks.end_now(1)
         raise SystemExit(1) from None
 
 
@@ -79,6 +95,8 @@ class ProcessContext:
 
     def __init__(self, processes: list[Any], told: Any) -> None:
         self.processes = processes
+        self.sentinels: dict[Any, int] = {process.sentinel: i for i, process in enumerate(processes)}
+        """The processes that `join` has not seen the end of, by what it waits for."""
         self._told = told
 
     def pids(self) -> list[int]:
@@ -86,32 +104,44 @@ class ProcessContext:
         return [int(process.pid) for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Waits for processes to end: true when all have. If one has failed, the others are ended, and it raises."""
+        """Waits for processes to end: true when all have. If one has failed, the others are ended, and it raises.
+
+        `grace_period` are seconds in which the others may end by themselves.
+        """
         from multiprocessing.connection import wait
 
-        running = {p.sentinel: i for i, p in enumerate(self.processes) if p.exitcode is None}
-        if running:
-            wait(list(running), timeout)
-        failed = next((i for i, p in enumerate(self.processes) if p.exitcode), None)
-        if failed is None:
-            return all(p.exitcode == 0 for p in self.processes)
-        for process in self.processes:
-            if process.is_alive():
-                process.terminate()
-            process.join(grace_period)
-        self._raise(failed)
-        return False
+        for sentinel in wait(list(self.sentinels), timeout) if self.sentinels else ():
+            i = self.sentinels.pop(sentinel)
+            self.processes[i].join()
+            if self.processes[i].exitcode:
+                self._end_all(grace_period or 0)
+                self._raise(i)
+        return not self.sentinels
+
+    def _end_all(self, grace_period: float) -> None:
+        """Ends all processes, one that does not listen by force."""
+        for end, seconds in ((None, grace_period), ("terminate", _LISTENS), ("kill", None)):
+            for process in self.processes:
+                if end is not None and process.is_alive():
+                    getattr(process, end)()
+            last = math.inf if seconds is None else time.monotonic() + seconds
+            for process in self.processes:
+                process.join(None if seconds is None else max(0, last - time.monotonic()))
 
     def _raise(self, i: int) -> None:
-        process = self.processes[i]
         if not self._told.empty():
             i, text = self._told.get()
             raise ProcessRaisedException(
                 f"\n\n-- Process {i} terminated with the following error:\n{text}", i, self.processes[i].pid
             )
-        raise ProcessExitedException(
-            f"process {i} terminated with exit code {process.exitcode}", i, process.pid, process.exitcode
-        )
+        pid, code = self.processes[i].pid, self.processes[i].exitcode
+        if code < 0:
+            name = signal.Signals(-code).name
+            raise ProcessExitedException(f"process {i} terminated with signal {name}", i, pid, code, name)
+        raise ProcessExitedException(f"process {i} terminated with exit code {code}", i, pid, code)
+
+
+SpawnContext = ProcessContext
 
 
 def start_processes(

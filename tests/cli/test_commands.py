@@ -120,6 +120,62 @@ def test_a_script_with_a_mistake_in_its_text(tmp_path, capsys, monkeypatch):
     assert "SyntaxError" in capsys.readouterr().err
 
 
+WAYS = {
+    "annotations are values": "class A:\n    x: int\nassert A.__annotations__ == {'x': int}",
+    "its file is found from another folder": "import os\nos.chdir('/')\nassert os.path.isfile(__file__)",
+    "a hook of its own tells of its error": "import sys\nsys.excepthook = lambda *e: print('mine')\n1 / 0",
+    "threads are waited for": """
+import threading, time
+def late():
+    time.sleep(0.2)
+    (w * w).sum().backward()
+threading.Thread(target=late).start()
+""",
+    "a pool that nobody ends is not waited for": """
+from concurrent.futures import ThreadPoolExecutor
+ThreadPoolExecutor(1).submit(lambda: (w * w).sum().backward()).result()
+""",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_inspect_runs_a_script_as_python_does(way, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    text = WAYS[way]
+    (tmp_path / "way.py").write_text(f"import retrograd as rg\nw = rg.ones(2, requires_grad=True)\n{text}\n")
+    assert main(["inspect", "way.py", "-o", "way.json"]) == ("1 / 0" in text)
+    document = json.loads((tmp_path / "way.json").read_text(encoding="utf-8"))
+    assert len(document["backwards"]) == ("backward" in text)
+    assert ("mine" in capsys.readouterr().out) == ("mine" in text)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks a process")
+def test_a_process_that_the_script_forks_writes_no_page(tmp_path):
+    text = "import os, retrograd as rg\nchild = os.fork()\nif child:\n    os.waitpid(child, 0)\n"
+    text += "w = rg.ones(2, requires_grad=True)\nw.sum().backward() if child else None\n"
+    (tmp_path / "forks.py").write_text(text)
+    with start("inspect", "forks.py", cwd=tmp_path, stdout=subprocess.PIPE) as running:
+        printed = running.communicate(timeout=60)[0]
+    assert printed.count("written to") == 1
+    assert "1 backward" in printed
+
+
+def test_a_page_that_cannot_be_written_is_told(script, tmp_path, capsys, monkeypatch):
+    (tmp_path / "folder.html").mkdir()
+    assert main(["inspect", script, "1", "-o", "folder.html"]) == 2
+    assert "folder.html: this is a folder" in capsys.readouterr().err
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert main(["inspect", script, "1"]) == 2
+    assert "it may not be written" in capsys.readouterr().err
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sweeps.py").write_text("import shutil\nshutil.rmtree('out')\n")
+    (tmp_path / "out").mkdir()
+    assert main(["inspect", "sweeps.py", "-o", "out/page.html"]) == 1
+    assert "nothing was written: [Errno 2]" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

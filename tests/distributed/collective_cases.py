@@ -380,6 +380,8 @@ def groups(rank: int, count: int) -> None:
         dist.all_reduce(x := rg.ones(1), group=local)
         assert x.item() == 2
         dist.destroy_process_group(local)
+        with pytest.raises(ValueError, match=r"all_reduce: .* was given back by destroy_process_group"):
+            dist.all_reduce(x, group=local)
     with pytest.raises(ValueError, match="duplicate"):
         dist.new_group([0, 0])
     with pytest.raises(

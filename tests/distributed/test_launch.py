@@ -23,6 +23,7 @@ import torch.distributed as dist
 dist.init_process_group(backend="gloo")
 x = torch.ones(2) * int(os.environ["RANK"])
 dist.all_reduce(x)
+assert os.path.isabs(__file__)
 print("sum", x.tolist(), sys.argv[1:], "threads", os.environ["OMP_NUM_THREADS"], flush=True)
 dist.destroy_process_group()
 """
@@ -74,7 +75,8 @@ def script(tmp_path):
 
 @needs_mpi
 def test_a_script_on_two_ranks(script):
-    status, said = run("launch", "-n", "2", "--torch", "--threads", "3", script, "--epochs", "3")
+    here = os.path.relpath(script)  # Python makes a whole path of it, for __file__
+    status, said = run("launch", "-n", "2", "--torch", "--threads", "3", here, "--epochs", "3")
     assert status == 0, said
     lines = [line for line in said.splitlines() if "sum" in line]
     assert len(lines) == 2

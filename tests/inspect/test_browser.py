@@ -151,6 +151,15 @@ def threads():
     return recording
 
 
+def training():
+    """Thirty steps of one net."""
+    net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
+    with rg.inspect.record(title="training") as recording:
+        for _ in range(30):
+            net(rg.ones(4, 2)).sum().backward()
+    return recording
+
+
 def compared():
     """A step against another, in which one gradient is larger, one is smaller and an operation is missing."""
 
@@ -178,6 +187,7 @@ PAGES = {
     "failing": failing,
     "sums": sums,
     "threads": threads,
+    "training": training,
     **{f"six-{name}": make for name, make in SIX.items()},
 }
 
@@ -262,6 +272,18 @@ def test_a_hundred_thousand_nodes_can_be_used_folded(seen):
     assert found["again"] < found["revealed"]
     assert found["all"] == found["nodes"]
     assert found["half"] == 50_000
+
+
+def test_of_many_backwards_the_chosen_one_is_shown(seen):
+    found = seen[0]["training"]
+    assert found["scope"] == ["one", "one", "one", "one", "all"]
+    once, other, revealed, again, every = found["nodes"]
+    assert once == other == revealed == again
+    assert every == 30 * once
+    assert found["backwards"] == [0, 29, 3, 3, 3]
+    assert found["selected"][1] == found["roots"][29]
+    assert found["selected"][2] == found["selected"][3] == found["roots"][3]
+    assert found["leaves"] == 4  # each beside the operation that uses it, within its module
 
 
 def test_the_replay_goes_by_buttons_keys_and_slider(seen):

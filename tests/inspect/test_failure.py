@@ -97,3 +97,41 @@ def test_a_file_that_is_none_says_so(content, tmp_path):
 def test_the_page_must_be_a_page(tmp_path):
     with pytest.raises(ValueError, match=r"\.html"):
         rg.inspect.on_failure(tmp_path / "crash.txt")
+
+
+def test_the_programs_own_error_comes_through_where_nothing_can_be_written(tmp_path):
+    x = rg.tensor([3.0, 4.0], requires_grad=True)
+    (tmp_path / "page.html").mkdir()
+    with (
+        rg.inspect.on_failure(tmp_path / "page.html") as watch,
+        pytest.raises(ArithmeticError, match="too much"),
+        pytest.warns(UserWarning, match="could not be written"),
+    ):
+        (Picky.apply(x) * 5).sum().backward()
+    assert watch.reason == "PickyBackward raised ArithmeticError: too much"
+
+
+def test_the_page_stands_where_it_was_wanted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+    with rg.inspect.on_failure("crash.html") as watch:
+        monkeypatch.chdir(tmp_path / "other")
+        rg.zeros(2, requires_grad=True).sqrt().sum().backward()
+    assert (tmp_path / "crash.html").exists()
+    assert watch.archive == tmp_path / "crash.npz"
+
+
+def test_what_no_file_can_hold_is_told(tmp_path):
+    with rg.inspect.on_failure(tmp_path / "crash.html") as watch:
+        rg.func.vmap(rg.func.grad(lambda u: u.sqrt().sum()))(rg.zeros(3, 2))
+    with pytest.raises(NotReplayable, match="SqrtBackward0 was made with out, which a file cannot hold"):
+        NodeReplay(watch.archive)
+    loss = rg.zeros(2, requires_grad=True).exp().sum()
+    loss.backward()
+    with (
+        rg.inspect.on_failure(tmp_path / "crash.html") as watch,
+        pytest.raises(RuntimeError, match="a second time"),
+    ):
+        loss.backward()
+    with pytest.raises(NotReplayable, match="ran after what it had saved was freed"):
+        NodeReplay(watch.archive)

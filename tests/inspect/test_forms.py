@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -295,3 +296,17 @@ def test_make_dot_of_views_custom_functions_long_values_and_freed_graphs():
     loss = w.exp().sum()
     loss.backward()
     assert "orange" not in rg.inspect.make_dot(loss, show_saved=True, show_attrs=True).source
+
+
+@pytest.mark.parametrize("form", ["json", "dot", "mermaid", "perfetto", "html"])
+def test_a_name_that_is_no_unicode_is_written(form, tmp_path):
+    odd = os.fsdecode(b"caf\xe9.py")  # what Python makes of a file's name in another encoding
+    w = rg.ones(2, requires_grad=True)
+    with rg.inspect.record({odd: w}, title=odd) as made:
+        w.sum().backward()
+    file = tmp_path / "out"
+    getattr(made, form)(file)
+    assert "caf" in file.read_text(encoding="utf-8")
+    if form == "json":
+        assert rg.inspect.Recording.load(file).document == made.document
+    assert "\udce9" not in repr(made)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import tracemalloc
+import weakref
 from collections import deque
 
 import numpy as np
@@ -227,3 +228,17 @@ def test_nothing_is_named_when_nothing_is_kept():
     loss = (w.exp() ** 2).sum()
     loss.backward()
     assert not [h for h in rg.inspect.memory().holders if h.name.startswith("loss in")]
+
+
+def test_objects_that_cannot_be_asked_do_no_harm():
+    class Thing:
+        pass
+
+    thing = Thing()
+    gone, lazy = weakref.proxy(thing), nn.LazyLinear(3)
+    del thing
+    gc.collect()
+    with pytest.raises(ReferenceError):
+        isinstance(gone, nn.Module)
+    assert lazy.has_uninitialized_params()
+    assert rg.inspect.memory().total >= 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import threading
 import tracemalloc
@@ -403,3 +404,63 @@ def test_no_memory_is_freed_before_it_is_seen():
     blocks = recording.document["blocks"]
     assert len(blocks) > 20
     assert all(died is None or 0 <= born <= died for _, born, died, *_ in blocks)
+
+
+def test_whatever_can_be_called_is_decorated():
+    x = rg.ones(2, requires_grad=True)
+
+    class Loss:
+        def __call__(self, factor):
+            (x * factor).sum().backward()
+
+    for call in (Loss(), functools.partial(lambda x, factor: (x * factor).sum().backward(), x)):
+        recorded = rg.inspect.record()(call)
+        recorded(2.0)
+        assert names(recorded.recording.document) == ["SumBackward0", "MulBackward0", "AccumulateGrad"]
+
+
+def test_a_decorated_function_may_name_variables_that_have_no_value_yet():
+    w = rg.ones(2, requires_grad=True)
+
+    @rg.inspect.record()
+    def step():
+        (w * 2 if w is not None else late).sum().backward()
+
+    step()
+    late = w
+    assert "AccumulateGrad w (2,)" in step.recording.text()
+
+
+def test_what_runs_after_the_call_is_not_decorated():
+    def generator():
+        yield 1
+
+    async def coroutine():
+        pass
+
+    for later in (generator, coroutine, functools.partial(generator)):
+        with pytest.raises(TypeError, match="runs after the call"):
+            rg.inspect.record()(later)
+
+
+class Shy:
+    """An object that does not want to be looked at, as one that stands for another that is gone."""
+
+    @property
+    def __class__(self):
+        raise ReferenceError("gone")
+
+
+class Closed(dict):
+    def items(self):
+        raise RuntimeError("closed")
+
+
+def test_odd_variables_do_no_harm():
+    x = rg.ones(2, requires_grad=True)
+    lazy, shy, closed, pair = nn.LazyLinear(3), Shy(), Closed(), [Shy(), x]
+    document = recorded(
+        lambda: (x * 2).sum().backward(),
+        names={"lazy": lazy, "shy": shy, "closed": closed, "pair": pair, "buffers": nn.LazyBatchNorm1d()},
+    )
+    assert [leaf["name"] for leaf in document["leaves"]] == ["pair[1]"]

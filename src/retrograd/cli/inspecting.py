@@ -7,6 +7,7 @@ import os
 import pdb  # noqa: T100 - `--pdb` asks for it
 import shutil
 import sys
+import threading
 import traceback
 import types
 from collections.abc import Iterator
@@ -95,7 +96,8 @@ def inspect_script(arguments: argparse.Namespace) -> int:
     if fault:  # before the script runs, which may take long
         print(f"retrograd inspect: {output}: {fault}", file=sys.stderr)
         return 2
-    status, other = 0, None
+    output = output if output == "-" else str(Path(output).absolute())  # the script may change the folder
+    status, other, process = 0, None, os.getpid()
     try:
         other = None if arguments.against is None else Recording.load(arguments.against)
         recording = Recording.load(script) if script.suffix == ".json" else None
@@ -106,12 +108,18 @@ def inspect_script(arguments: argparse.Namespace) -> int:
         if arguments.torch:
             install_as_torch()
         recording, status = _recorded(script, arguments)
-    if other is not None:
-        _compare(recording.diff(other), output)
+    if os.getpid() != process:  # one that the script has forked, and that comes to the script's end as well
         return status
-    _write(recording, output)
-    if output != "-":
-        _tell(recording, output)
+    try:
+        if other is None:
+            _write(recording, output)
+        else:
+            _compare(recording.diff(other), output)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        print(f"retrograd inspect: nothing was written: {error}", file=sys.stderr)
+        return status or 1
     return status
 
 
@@ -137,8 +145,13 @@ def _fault_of(output: str, compares: bool) -> str:
         return "a comparison is .html or .txt"
     if path.suffix not in (*FORMS, ".trace"):
         return f"the ending says the form: {' '.join(FORMS)} .trace"
-    if not path.absolute().parent.is_dir():
-        return f"there is no folder {path.absolute().parent}"
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        return f"there is no folder {folder}"
+    if path.is_dir():
+        return "this is a folder"
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        return "it may not be written"
     if path.suffix == ".svg" and shutil.which("dot") is None:
         return "Graphviz's program `dot` draws it, and is not on the path (apt install graphviz)"
     return ""
@@ -159,30 +172,56 @@ def _take_output(arguments: argparse.Namespace) -> None:
 
 def _recorded(script: Path, arguments: argparse.Namespace) -> tuple[Recording, int]:
     module = types.ModuleType("__main__")
-    module.__file__ = str(script)
+    module.__file__ = str(script.absolute())
     block = record(module.__dict__, title=script.name, values=arguments.values, limit=arguments.limit)
-    status = 0
+    status, before = 0, set(threading.enumerate())
     with _in_place_of_main(module, script, arguments.arguments):
         recording = block.begin(None)
         try:
-            code = compile(script.read_bytes(), str(script.resolve()), "exec")
-            exec(code, module.__dict__)  # noqa: S102 - the user's own script
-        except SystemExit as stop:
-            status = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-            if stop.code is not None and not isinstance(stop.code, int):  # Python itself would say it
-                print(stop.code, file=sys.stderr)
+            try:
+                status = _run(script, module)
+            finally:
+                _wait_for_threads(before)
         except KeyboardInterrupt:
             print("\nstopped: the recording ends here", file=sys.stderr)
             status = 130
-        except BaseException as error:  # noqa: BLE001 - the page of a script that failed is the one to look at
-            own = (
-                error.__traceback__.tb_next if error.__traceback__ is not None else None
-            )  # without this function
-            traceback.print_exception(type(error), error, own)
-            status = 1
         finally:
             block.__exit__(None, None, None)
     return recording, status
+
+
+def _run(script: Path, module: types.ModuleType) -> int:
+    """Runs a script as Python would; its exit status."""
+    try:
+        code = compile(script.read_bytes(), str(script.resolve()), "exec", dont_inherit=True)
+        exec(code, module.__dict__)  # noqa: S102 - the user's own script
+    except SystemExit as stop:
+        if stop.code is None or isinstance(stop.code, int):
+            return stop.code or 0
+        print(stop.code, file=sys.stderr)  # as Python itself does
+        return 1
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the page of a script that failed is the one to look at
+        if error.__traceback__ is not None:
+            error.__traceback__ = error.__traceback__.tb_next  # without this function
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 1
+    return 0
+
+
+def _wait_for_threads(before: set[threading.Thread]) -> None:
+    """Until the threads that a script has begun are over, as Python does at its end.
+
+    Threads of a pool wait for more work, and are told to end when Python itself does.
+    """
+    pools = sys.modules.get("concurrent.futures.thread")
+    while begun := [
+        thread
+        for thread in set(threading.enumerate()) - before
+        if not thread.daemon and thread not in getattr(pools, "_threads_queues", ())
+    ]:
+        begun[0].join()
 
 
 @contextmanager
@@ -197,6 +236,7 @@ def _in_place_of_main(module: types.ModuleType, script: Path, given: list[str]) 
 
 
 def _write(recording: Recording, output: str) -> None:
+    """Writes a recording, and prints what was found."""
     if output == "-":
         print(recording.text())
         return
@@ -207,6 +247,7 @@ def _write(recording: Recording, output: str) -> None:
         Path(output).write_text(recording.text(color=False) + "\n", encoding="utf-8")
     else:
         getattr(recording, FORMS[suffix])(output)
+    _tell(recording, output)
 
 
 def _tell(recording: Recording, output: str) -> None:

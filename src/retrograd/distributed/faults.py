@@ -9,6 +9,9 @@ so each gives the others a moment to print theirs. A rank that is killed is seen
 
 A rank whose program ends tells the others so (`watch.py`); one that waits for it raises an error. It then waits itself
 until all have ended, since a process that leaves MPI early may take messages with it that others still need.
+
+Where ranks were started without `mpirun` (Note [Ranks without mpirun]), nobody ends the others, and MPI_Abort comes
+back. The rank that has failed then tells them that it is gone, and leaves; whoever waits for it fails in turn.
 """
 
 from __future__ import annotations
@@ -57,7 +60,27 @@ def _end_all(kind: type[BaseException], error: BaseException, trace: TracebackTy
     os.write(2, text.encode(errors="replace"))  # in one piece: ranks share the terminal
     if issubclass(kind, DistBackendError):
         time.sleep(GRACE)
-    mpi.library().COMM_WORLD.Abort(130 if issubclass(kind, KeyboardInterrupt) else 1)
+    status = 130 if issubclass(kind, KeyboardInterrupt) else 1
+    mpi.library().COMM_WORLD.Abort(status)
+    end_now(status)
+
+
+def end_now(status: int) -> None:
+    """Ends this rank where no `mpirun` has started the ranks, who would end them all.
+
+    The others learn that it is gone; each ends when it waits for this one. A process that is no rank goes on.
+    """
+    if WORLD.progress.owner != os.getpid() or not CHANNEL or CHANNEL[0].ended:
+        return
+    channel, end = CHANNEL[0], time.monotonic() + GRACE
+    with WORLD.progress.lock:
+        channel.tell_end(failed=True)
+        while channel.is_sending() and time.monotonic() < end:
+            time.sleep(0.002)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    os._exit(status)
 
 
 def _leave() -> None:
@@ -76,6 +99,8 @@ def _leave() -> None:
             channel.serve()
             if request.Test():
                 break
+            if channel.has_lost_one():
+                return
         time.sleep(0.002)
     progress.end()
     library.Finalize()

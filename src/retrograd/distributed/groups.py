@@ -36,6 +36,7 @@ class ProcessGroup(GroupMethods):
         self.queue: Queue = deque()
         self.count = 0  # operations that were called
         self.last: Any = None  # the Call that was called last
+        self.destroyed = False
 
     def rank(self) -> int:
         """This process's place in the group."""
@@ -111,6 +112,10 @@ def member(given: Any, what: str) -> ProcessGroup | None:
     if given is None:
         return default_group()
     if isinstance(given, ProcessGroup):
+        if given.destroyed:
+            raise ValueError(
+                f"{what}: {given} was given back by destroy_process_group. Make another by new_group."
+            )
         return given
     if not rank_not_in_group(given):
         raise ValueError(

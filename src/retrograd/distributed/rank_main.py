@@ -41,7 +41,7 @@ def main() -> None:
             runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
         else:
             sys.path[0] = str(Path(sys.argv[0]).resolve().parent)
-            runpy.run_path(sys.argv[0], run_name="__main__")
+            runpy.run_path(os.path.abspath(sys.argv[0]), run_name="__main__")  # noqa: PTH100 - links stay
     except SystemExit as error:
         if error.code in (None, 0) or WORLD.group is not None:
             raise

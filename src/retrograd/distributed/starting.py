@@ -359,6 +359,7 @@ def destroy_process_group(group: Any = None) -> None:
 
 def _free(group: ProcessGroup) -> None:
     """Gives back what MPI knows of a group, unless something is still under way in it."""
+    group.destroyed = group.size() > 1  # alone, there is nothing that could be missing
     with WORLD.progress.lock:
         if not group.queue:
             group.transport.free()

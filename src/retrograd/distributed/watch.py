@@ -53,19 +53,22 @@ class Status(NamedTuple):
     now: str
     ended: bool
     """Whether its program is over."""
+    failed: bool
+    """Whether its process has gone, and waits for nobody."""
 
 
 class Channel:
     """The messages of this rank beside its operations. Everything with the lock of `Progress`."""
 
     ended: bool
+    failed: bool
 
     def __init__(self, comm: Any) -> None:
         self.comm = comm
         self.rank: int = comm.rank
         self.size: int = comm.size
         self.known: dict[int, Status] = {}
-        self.ended = False
+        self.ended = self.failed = False
         self.reports: Counter[tuple[str, int]] = Counter()
         """How often a rank waits in the monitored barrier of a group whose first rank this is."""
         self.answers: dict[str, bool] = {}
@@ -111,9 +114,17 @@ class Channel:
         for rank in ranks:
             self._send(rank, _ASK, None)
 
-    def tell_end(self) -> None:
+    def is_sending(self) -> bool:
+        """Whether something that was told has not arrived yet."""
+        return not all(request.Test() for request, _ in self._sent)
+
+    def has_lost_one(self) -> bool:
+        """Whether a rank has failed and gone."""
+        return any(told.failed for told in self.known.values())
+
+    def tell_end(self, failed: bool = False) -> None:
         """Tells all that this rank's program is over."""
-        self.ended = True
+        self.ended, self.failed = True, failed
         for rank in range(self.size):
             if rank != self.rank:
                 self._send(rank, _TELL, self.status())
@@ -127,7 +138,9 @@ class Channel:
             for each in WORLD.groups
             if (last := each.last) is not None
         }
-        return Status(self.rank, groups, "" if self.ended else _line_of_main_thread(), self.ended)
+        return Status(
+            self.rank, groups, "" if self.ended else _line_of_main_thread(), self.ended, self.failed
+        )
 
 
 CHANNEL: list[Channel] = []  # the one of this process, if it has others to talk to

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -49,9 +50,11 @@ class on_failure:  # noqa: N801 - a switch, as `detect_anomaly` is
     reason: str
 
     def __init__(self, page: str | Path, *, names: dict[str, Any] | None = None) -> None:
-        self.page: Path = Path(page)
+        self.page: Path = Path(page).absolute()  # the program may change the folder
         if self.page.suffix != ".html":
             raise ValueError(f"on_failure(): the page's name must end in .html, but is {str(page)!r}")
+        if not self.page.parent.is_dir():
+            raise FileNotFoundError(f"on_failure(): there is no folder {self.page.parent} to write to")
         self.names = names
         self.reason = ""
         self.recording: Recording | None = None
@@ -87,9 +90,11 @@ class on_failure:  # noqa: N801 - a switch, as `detect_anomaly` is
         document = Gathering(recorder, named, default_title()).document()
         document["failure"] = reason
         self.recording = Recording(document)
-        self.recording.html(self.page)
-        if snapshot is not None:
+        try:
+            self.recording.html(self.page)
             np.savez(self.archive, **snapshot)
+        except OSError as error:  # the program's own error must come through
+            warnings.warn(f"on_failure(): {reason}, and it could not be written: {error}", stacklevel=2)
 
 
 class _Watching(Recorder):
@@ -143,9 +148,17 @@ def _node_parts(node: Any) -> dict[str, Any]:
     """What a node needs to run: references only, since it is about to free them."""
     if isinstance(node, Op):
         slots = {slot: node.slot(slot).value for slot in node.slot_names()}
-        return {"slots": slots, "params": {name: getattr(node, name, None) for name in node.params}}
+        return {
+            "freed": node._freed,
+            "slots": slots,
+            "params": {name: getattr(node, name, None) for name in node.params},
+        }
     saved = [None if s is None else s.array for s in getattr(node, "_saved", None) or ()]
-    return {"saved": saved, "fields": {k: v for k, v in vars(node).items() if not k.startswith("_")}}
+    return {
+        "freed": node._freed,
+        "saved": saved,
+        "fields": {k: v for k, v in vars(node).items() if not k.startswith("_")},
+    }
 
 
 def archive_of(node: Any, parts: dict[str, Any], given: list[Any], reason: str) -> dict[str, Any]:

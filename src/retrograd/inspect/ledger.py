@@ -7,7 +7,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterable, Mapping
-from types import FrameType, TracebackType
+from types import FrameType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
 from retrograd.backends.base import is_array, owner_of, whole
@@ -17,7 +17,7 @@ from retrograd.core.node import Node
 from retrograd.core.places import made_at
 from retrograd.core.tensor import Tensor
 from retrograd.inspect.holders import paths_to
-from retrograd.inspect.names import short, tensors_in, variables
+from retrograd.inspect.names import is_a, short, tensors_in, variables
 from retrograd.inspect.questions import amount
 from retrograd.inspect.slots import saved_arrays
 from retrograd.nn.module import Module
@@ -100,8 +100,8 @@ def memory() -> Ledger:
     True
     """
     everything = gc.get_objects()
-    tensors = [t for t in everything if isinstance(t, Tensor)]
-    nodes = [n for n in everything if isinstance(n, Node)]
+    tensors = [t for t in everything if is_a(t, Tensor) and is_array(t.array)]
+    nodes = [n for n in everything if is_a(n, Node)]
     del everything
     found = _Search(tensors, nodes, sys._getframe(1))
     kinds = found.kinds()
@@ -138,11 +138,7 @@ class _Search:
     def kinds(self) -> dict[str, int]:
         """Bytes by kind; each block of memory counts once."""
         buffers = {
-            id(b)
-            for m in gc.get_objects()
-            if isinstance(m, Module)
-            for b in m._buffers.values()
-            if b is not None
+            id(b) for m in gc.get_objects() if is_a(m, Module) for b in m._buffers.values() if b is not None
         }
         gradients = {id(t._grad) for t in self.tensors if t._grad is not None}
         groups: dict[str, list[Any]] = {kind: [] for kind in KINDS}
@@ -203,7 +199,11 @@ class _Search:
         for frame in frames:
             add(_place(frame), dict(frame.f_locals))
         for name, module in list(sys.modules.items()):
-            if getattr(module, "__file__", None) and not name.startswith(("retrograd.", "numpy.")):
+            if (
+                is_a(module, ModuleType)
+                and getattr(module, "__file__", None)
+                and not name.startswith(("retrograd.", "numpy."))
+            ):
                 add(f"in {name}", variables(None, vars(module)))
         for frame in _traceback_frames(frames):
             add(f"{_place(frame)}, kept by an exception's traceback", dict(frame.f_locals))
@@ -313,7 +313,7 @@ def _traceback_frames(running: list[FrameType]) -> list[FrameType]:
     known = {id(frame) for frame in running} | {id(sys._getframe(i)) for i in range(3)}
     found = []
     for thing in gc.get_objects():
-        if isinstance(thing, TracebackType) and id(thing.tb_frame) not in known:
+        if is_a(thing, TracebackType) and id(thing.tb_frame) not in known:
             known.add(id(thing.tb_frame))
             found.append(thing.tb_frame)
     return found

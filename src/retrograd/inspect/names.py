@@ -7,11 +7,13 @@ import dis
 import linecache
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from retrograd.backends.base import is_array
 from retrograd.core.tensor import Tensor
 from retrograd.nn.module import Module
 
@@ -159,9 +161,10 @@ def tensors_in(found: Mapping[str, Any]) -> dict[str, Tensor]:
         name, value, depth = todo.pop()
         if id(value) in seen:
             continue
-        if isinstance(value, Tensor):
+        if is_a(value, Tensor):
             seen.add(id(value))
-            named[name] = value
+            if is_array(value.array):  # a parameter of a lazy module has none yet
+                named[name] = value
         elif depth < DEEPEST:
             inside = _inside(name, value, depth)
             if inside:
@@ -170,18 +173,34 @@ def tensors_in(found: Mapping[str, Any]) -> dict[str, Tensor]:
     return named
 
 
+def is_a(value: Any, cls: type[Any]) -> bool:
+    """`isinstance` without a question to the value: what stands for something else, as weakref.proxy, may raise then.
+
+    >>> is_a(True, int), is_a(1, str)
+    (True, False)
+    """
+    return issubclass(type(value), cls)
+
+
 def _inside(name: str, value: Any, depth: int) -> list[tuple[str, Any]]:
-    if isinstance(value, Module):
+    """What a variable holds, with names; nothing where it does not let itself be looked into."""
+    with suppress(Exception):
+        return _parts(name, value, depth)
+    return []
+
+
+def _parts(name: str, value: Any, depth: int) -> list[tuple[str, Any]]:
+    if is_a(value, Module):
         state = [
             *value.named_parameters(remove_duplicate=False),
             *value.named_buffers(remove_duplicate=False),
         ]
         return [(f"{name}.{path}", part) for path, part in state]
-    if isinstance(value, dict) and len(value) <= 1000:
+    if is_a(value, dict) and len(value) <= 1000:
         return [
             (f"{name}[{key!r}]", part) for key, part in list(value.items()) if isinstance(key, (str, int))
         ]
-    if isinstance(value, (list, tuple)) and len(value) <= 1000:
+    if (is_a(value, list) or is_a(value, tuple)) and len(value) <= 1000:
         return [(f"{name}[{i}]", part) for i, part in enumerate(list(value))]
     module = sys.modules.get(type(value).__module__)
     if depth or module is None or not _of_a_user(type(value)) or not hasattr(value, "__dict__"):
@@ -198,7 +217,7 @@ def _of_a_user(cls: type[Any]) -> bool:
 def modules_in(found: Mapping[str, Any]) -> dict[int, str]:
     """The names of the modules among variables, by id: by the whole that one is part of, if a variable has that."""
     named: dict[int, str] = {}
-    held = [(name, value) for name, value in found.items() if isinstance(value, Module)]
+    held = [(name, value) for name, value in found.items() if is_a(value, Module)]
     for name, value in held:
         for path, part in value.named_modules():
             if path:

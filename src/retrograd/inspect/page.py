@@ -72,7 +72,7 @@ def harmless(text: str) -> str:
 
 def deflated(text: str) -> str:
     """Text as a JSON string of base64, which the page inflates."""
-    return f'"{base64.b64encode(zlib.compress(text.encode(), 6)).decode()}"'
+    return f'"{base64.b64encode(zlib.compress(text.encode(errors="backslashreplace"), 6)).decode()}"'
 
 
 def _answers(document: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,12 +19,15 @@ from retrograd.inspect.gather import SCHEMA, Gathering, default_title
 from retrograd.inspect.names import tensors_in, variables
 from retrograd.inspect.questions import counted
 from retrograd.inspect.recorder import Recorder
+from retrograd.inspect.text import printable
 
 if TYPE_CHECKING:
     from retrograd.inspect.difference import Difference
     from retrograd.inspect.overlay import Numbers
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_LATER = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 
 LIMIT = 200_000
 """Operations, steps and values that a recording keeps of each, if nobody says otherwise."""
@@ -148,12 +152,14 @@ class Recording:
         d = self.document
         steps = sum(len(b["steps"]) for b in d["backwards"])
         done = [(len(d["ops"]), "operation"), (len(d["backwards"]), "backward"), (steps, "step")]
-        return f"<Recording of {d['title']}: {', '.join(counted(*entry) for entry in done)}>"
+        return printable(f"<Recording of {d['title']}: {', '.join(counted(*entry) for entry in done)}>")
 
 
 def _written(text: str, file: str | Path | None) -> str:
-    if file is not None:
-        Path(file).write_text(text, encoding="utf-8")
+    if (
+        file is not None
+    ):  # a file's name may have characters that UTF-8 has not; in JSON, that is their escape
+        Path(file).write_text(text, encoding="utf-8", errors="backslashreplace")
     return text
 
 
@@ -245,12 +251,18 @@ class record:  # noqa: N801 - a context manager and decorator, as `no_grad` is
 
     def __call__(self, function: F) -> F:
         """The function, recorded whenever it is called."""
+        name = getattr(function, "__qualname__", type(function).__qualname__)
+        if any(kind(function) for kind in _LATER):
+            raise TypeError(
+                f"record(): the body of {name} runs after the call, when its result is asked for. "
+                "Put `with record() as recording:` around what asks for it."
+            )
 
         @functools.wraps(function)
         def recorded(*args: Any, **kwargs: Any) -> Any:
             block = record(
-                {**inspect.getclosurevars(function).nonlocals, **(self.names or {})},
-                title=self.title or function.__qualname__,
+                {**_enclosed(function), **(self.names or {})},
+                title=self.title or name,
                 values="all" if self.everything else "sample",
                 limit=self.limit,
             )
@@ -261,6 +273,17 @@ class record:  # noqa: N801 - a context manager and decorator, as `no_grad` is
                 block.__exit__(None, None, None)
 
         return recorded  # type: ignore[return-value]
+
+
+def _enclosed(function: Callable[..., Any]) -> dict[str, Any]:
+    """The variables of a function that are those of the functions around it, but for what has no value yet."""
+    function = inspect.unwrap(function)
+    found: dict[str, Any] = {}
+    if inspect.isfunction(function):
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            with suppress(ValueError):
+                found[name] = cell.cell_contents
+    return found
 
 
 def _nodes_behind(named: Mapping[str, Tensor]) -> list[Any]:

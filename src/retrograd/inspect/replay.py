@@ -93,6 +93,11 @@ class NodeReplay:
 
     def _node(self, cls: type[Any]) -> Node:
         parts = self._unpacked(self.told["parts"])
+        if parts.get("freed"):
+            raise NotReplayable(
+                f"{self.told['name']} ran after what it had saved was freed, so that nothing of it is in the file: "
+                f"{self.told['reason'].splitlines()[0]}"
+            )
         node = self._op(cls, parts) if issubclass(cls, Op) else self._custom(cls, parts)
         inputs = [InputMetadata(tuple(shape), np.dtype(dtype)) for shape, dtype in self.told["inputs"]]
         node._meta, node.more_inputs = inputs[0], inputs[1:] or None
@@ -142,7 +147,8 @@ class NodeReplay:
 
     def _op(self, cls: type[Any], parts: dict[str, Any]) -> Op:
         params = parts["params"]
-        missing = [name for name, value in params.items() if isinstance(value, Missing)]
+        held = {**params, **parts["slots"]}
+        missing = [name for name, value in held.items() if isinstance(value, Missing)]
         if missing:
             raise NotReplayable(
                 f"{self.told['name']} was made with {', '.join(missing)}, which a file cannot hold"
