@@ -156,9 +156,8 @@ class Recording:
 
 
 def _written(text: str, file: str | Path | None) -> str:
-    if (
-        file is not None
-    ):  # a file's name may have characters that UTF-8 has not; in JSON, that is their escape
+    if file is not None:
+        # Names of files may have characters that UTF-8 has not; this writes JSON's escape of them.
         Path(file).write_text(text, encoding="utf-8", errors="backslashreplace")
     return text
 
