@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import retrograd as rg
 from retrograd import overrides
 
@@ -36,3 +39,17 @@ def test_attributes_are_listed_by_what_reads_them():
     functions = overrides.get_overridable_functions()[rg.Tensor]
     assert rg.Tensor.H.__get__ in functions
     assert all(overrides.resolve_name(f) for f in functions)
+
+
+def test_attributes_stay_attributes(tmp_path):
+    """Also those that nobody has read before functions begin to ask, which takes a new process to see."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import retrograd as rg\n"
+        "from retrograd.public_names import PROPERTIES\n"
+        "rg.overrides.switch_on()\n"
+        "x = rg.ones(2, 2, dtype=rg.complex64, requires_grad=True)\n"
+        "print([name for name in PROPERTIES.split() if callable(getattr(x, name))])\n"
+    )
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
