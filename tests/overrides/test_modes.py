@@ -5,8 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 import retrograd as rg
 from retrograd import overrides
+from retrograd.distributions.utils import broadcast_all
+from retrograd.utils._python_dispatch import TorchDispatchMode
 
 
 class Notes(overrides.TorchFunctionMode):
@@ -53,3 +57,43 @@ def test_attributes_stay_attributes(tmp_path):
     )
     done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_mode_is_asked_itself_not_its_class():
+    class OfTheClass(overrides.TorchFunctionMode):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    class Below(TorchDispatchMode):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    for mode in (OfTheClass(), Below()):
+        with pytest.raises(RuntimeError, match="as a classmethod is not supported"), mode:
+            rg.ones(1).exp()
+
+
+def test_names_of_attributes_that_begin_with_an_underscore():
+    names = [overrides.resolve_name(getattr(rg.Tensor, n).__get__) for n in ("_version", "_grad_fn")]
+    assert names == ["torch.Tensor._version.__get__", "torch.Tensor._grad_fn.__get__"]
+
+
+def test_what_is_no_sequence_has_no_arguments():
+    with pytest.raises(TypeError, match="expected a sequence"):
+        overrides.has_torch_function(object())
+
+
+def test_parameters_of_distributions_are_asked():
+    class Angle:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return overrides.resolve_name(func), args
+
+    overrides.switch_on()
+    angle = Angle()
+    name, args = broadcast_all(angle, 1.0)
+    assert name.endswith("broadcast_tensors")
+    assert args[0] is angle
+    assert args[1] == 1.0

@@ -65,8 +65,6 @@ def _names() -> dict[Any, str]:
     """What methods and attributes of the class Tensor itself are called."""
     found: dict[Any, str] = {}
     for name in dir(Tensor):
-        if name.startswith("_") and not name.startswith("__"):
-            continue
         value: Any = getattr(Tensor, name, None)
         if hasattr(value, "__set__"):
             for end in ("__get__", "__set__", "__delete__"):
