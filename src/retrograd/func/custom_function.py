@@ -51,7 +51,13 @@ def by_own_rule(cls: Any, args: tuple[Any, ...]) -> Any:
             f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
             f"{flatten(out_dims)[1]} but output has structure {form}: look at what {cls.__name__}.vmap returns."
         )
-    return unflatten([_put_back(o, d, level) for o, d in zip(leaves, places, strict=True)], form)
+    # An argument that comes back as it was given is the argument itself, which may have been written in place.
+    same = {(id(g), d): a for a, g, d in zip(args, given, dims, strict=True) if isinstance(g, Tensor)}
+    put_back = [
+        same[id(o), d] if (id(o), d) in same else _put_back(o, d, level)
+        for o, d in zip(leaves, places, strict=True)
+    ]
+    return unflatten(put_back, form)
 
 
 def _taken_apart(arg: Any, level: Level, depth: int = 0) -> tuple[Any, Any]:
