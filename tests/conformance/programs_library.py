@@ -246,3 +246,39 @@ def operations_that_give_back_what_they_have_written(torch: Any) -> Any:
     in_place = make("conformance::twice_", twice_, mutates_args={"x"}, tags=tag.inplace)
     into = make("conformance::twice_out", twice_out, mutates_args={"out"}, tags=tag.out)
     return in_place(x) is x, x, into(x, out=out) is out, out
+
+
+@program()
+def kernels_in_the_older_form(torch: Any) -> Any:
+    library = torch.library.Library("older_form", "DEF")
+    library.define("square(Tensor x) -> Tensor")
+
+    @torch.library.impl(library, "square", "CompositeExplicitAutograd")
+    def square(x: Any) -> Any:
+        return x * x
+
+    found = torch.ops.older_form.square(torch.tensor([3.0])), square(torch.tensor([2.0]))
+    library._destroy()
+    return found
+
+
+@program()
+def schemas_with_dtypes(torch: Any) -> Any:
+    def cast(x: Any, to: Any = torch.float32, *, where: Any = "cpu") -> Any: ...
+
+    cast.__annotations__ = {"x": torch.Tensor, "to": torch.dtype, "where": str, "return": torch.Tensor}
+    return torch.library.infer_schema(cast, mutates_args=())
+
+
+@program()
+def a_check_names_what_was_written(torch: Any) -> Any:
+    def add(x: Any, y: Any) -> Any:
+        y.add_(1)
+        return x + y
+
+    add.__annotations__ = {"x": torch.Tensor, "y": torch.Tensor, "return": torch.Tensor}
+    op = torch.library.custom_op("checked_writes::add", add, mutates_args=())
+    return attempt(
+        "Argument y is not defined as mutable but was mutated",
+        lambda: torch.library.opcheck(op, (torch.ones(2), torch.ones(2)), test_utils="test_schema"),
+    )

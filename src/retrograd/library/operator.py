@@ -54,7 +54,7 @@ class Packet(OpOverloadPacket):
     """A defined operation in all its forms: `torch.ops.mylib.myop`."""
 
     def __init__(self, namespace: str, name: str) -> None:
-        super().__init__(name)
+        super().__init__(name, namespace)
         self.namespace = namespace
         self.forms: dict[str, Operator] = {}
 

@@ -172,6 +172,11 @@ def _len_torch_dispatch_stack() -> int:
     return len(_get_current_dispatch_mode_stack())
 
 
+def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
+    """Whether a mode is on; there are no modes of the infrastructure."""
+    return _get_current_dispatch_mode() is not None
+
+
 @contextmanager
 def _disable_current_modes() -> Iterator[list[TorchDispatchMode]]:
     """A context in which no mode is asked."""
