@@ -381,3 +381,28 @@ def a_function_that_writes_has_a_vmap_of_its_own(torch: Any) -> Any:
         torch.vmap(Exp.apply, 1)(x.clone()),
         torch.vmap(torch.func.grad(lambda x: Exp.apply(x.clone()).sum()))(x),
     )  # fmt: skip
+
+
+@program()
+def a_view_whose_tangent_a_vmap_of_its_own_makes(torch: Any) -> Any:
+    class Row(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any, i: int) -> Any:
+            return x[i]
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.i = inputs[1]
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any, _: Any) -> Any:
+            return Row.apply(t, ctx.i)
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any, i: int) -> Any:
+            return Row.apply(x.movedim(in_dims[0], 1), i), 0
+
+    x = torch.arange(6.0).reshape(2, 3)
+    return torch.func.jacfwd(lambda x: Row.apply(x, 1) * 2)(x), torch.func.jvp(
+        lambda x: Row.apply(x, 0), (x,), (x,)
+    )

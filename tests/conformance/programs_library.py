@@ -210,6 +210,28 @@ def an_operation_goes_over_a_batch_by_its_rule(torch: Any) -> Any:
 
 
 @program()
+def a_rule_gets_keyword_arguments(torch: Any) -> Any:
+    def scaled(x: Any, *, by: Any = 2.0) -> Any:
+        return x * by
+
+    scaled.__annotations__ = {"x": torch.Tensor, "by": float, "return": torch.Tensor}
+    op = torch.library.custom_op("conformance::scaled_by", scaled, mutates_args=())
+    op.register_vmap(lambda info, in_dims, x, *, by: (op(x, by=by), in_dims[0]))
+    x = torch.ones(2, 3)
+    return torch.vmap(lambda x: op(x, by=3.0))(x)
+
+
+@program()
+def a_gradient_goes_through_a_rule(torch: Any) -> Any:
+    op, x = sine(torch, "batched_with_gradient"), leaf(torch)
+    op.register_autograd(lambda ctx, g: g * ctx.saved_tensors[0].cos(), setup_context=keep_input)
+    op.register_vmap(lambda info, in_dims, x: (op(x), in_dims[0]))
+    y = torch.vmap(op)(x)
+    y.sum().backward()
+    return y.detach(), x.grad
+
+
+@program()
 def libraries_that_cannot_be(torch: Any) -> Any:
     return (
         attempt("Unsupported kind: FOO", torch.library.Library, "conformance", "FOO"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +24,8 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-def by_own_rule(cls: Any, args: tuple[Any, ...]) -> Any:
-    """What `forward` would return, from the Function's `vmap`."""
+def by_own_rule(cls: Any, args: Sequence[Any], named: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    """What `forward` would return, from the Function's `vmap`; keyword arguments go to that as they are."""
     level = newest_level(tuple([a.array for a in flatten(args)[0] if isinstance(a, Tensor)]))
     given, dims = [], []
     for arg in args:
@@ -34,7 +36,7 @@ def by_own_rule(cls: Any, args: tuple[Any, ...]) -> Any:
     outer = state.batch_levels
     state.batch_levels = tuple([other for other in outer if other is not level])
     try:
-        found = cls.vmap(VmapInfo(level.size, level.randomness), tuple(dims), *given)
+        found = cls.vmap(VmapInfo(level.size, level.randomness), tuple(dims), *given, **named)
     finally:
         state.batch_levels = outer
     if not (isinstance(found, tuple) and len(found) == 2):
