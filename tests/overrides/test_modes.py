@@ -97,3 +97,53 @@ def test_parameters_of_distributions_are_asked():
     assert name.endswith("broadcast_tensors")
     assert args[0] is angle
     assert args[1] == 1.0
+
+
+def test_methods_of_the_class_are_asked_about_as_they_are():
+    """So that `func is torch.Tensor.backward` holds, in the words of PyTorch's own classes."""
+    seen = []
+
+    class Notes(rg.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = rg.ones(2, requires_grad=True).as_subclass(Notes)
+    x.sum().backward()
+    x.dim()
+    assert seen[1] is rg.Tensor.backward
+    assert seen[2] is rg.Tensor.dim
+    names = [overrides.resolve_name(func) for func in seen]
+    assert names == ["torch.Tensor.sum", "torch.Tensor.backward", "torch.Tensor.dim"]
+
+
+def test_a_call_past_one_question():
+    seen = []
+
+    class Notes(rg.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return overrides.redispatch_function(func, types, args, kwargs)
+
+    class Mode(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            with self:
+                return overrides.redispatch_function(func, types, args, kwargs)
+
+    def scaled(a, b):
+        if overrides.has_torch_function((a, b)):
+            return overrides.handle_torch_function(scaled, (a, b), a, b)
+        return a * b + 1
+
+    three = rg.tensor([3.0])
+    found = scaled(three.as_subclass(Notes), three)
+    assert type(found) is rg.Tensor
+    assert found.item() == 10
+    assert seen == ["scaled", "mul"]
+    seen.clear()
+    with Mode():
+        scaled(three, three)
+    assert seen == ["scaled", "mul", "add"]

@@ -69,7 +69,7 @@ def _names() -> dict[Any, str]:
         if hasattr(value, "__set__"):
             for end in ("__get__", "__set__", "__delete__"):
                 found[getattr(value, end)] = f"torch.Tensor.{name}.{end}"
-        elif name.startswith("__") and callable(value):
+        elif callable(value) and (name.startswith("__") or name not in vars(TensorMethods)):
             found[value] = f"torch.Tensor.{name}"
     return found
 

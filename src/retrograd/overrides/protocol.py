@@ -100,6 +100,9 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
         raise TypeError(
             f"has_torch_function(relevant_args): expected a sequence, not {type(relevant_args).__name__}"
         )
+    if STATE.skips:
+        STATE.skips = False
+        return False
     if STATE.off < ALL and STATE.modes:
         return True
     return not STATE.off and any(overrides(type(value)) for value in relevant_args)
