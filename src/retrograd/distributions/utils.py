@@ -44,7 +44,8 @@ def broadcast_all(*values: Given) -> tuple[Tensor, ...]:
     >>> broadcast_all(1, rg.tensor([2.0, 3.0]))
     (tensor([1., 1.]), tensor([2., 3.]))
     """
-    if not all(isinstance(v, (Tensor, int, float, complex)) or overrides(type(v)) for v in values):
+    given: tuple[Any, ...] = values  # which may be of a class that overrides functions
+    if not all(isinstance(v, (Tensor, int, float, complex)) or overrides(type(v)) for v in given):
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing "
             "__torch_function__."

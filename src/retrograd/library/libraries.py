@@ -181,7 +181,7 @@ def define(qualname: str, schema: str | None = None, *, lib: Library | None = No
 def impl(
     qualname: str | Library,
     types: str | Sequence[str],
-    func: Callable[..., Any] | str | None = None,
+    func: Any = None,
     *,
     lib: Library | None = None,
 ) -> Any:
@@ -190,7 +190,7 @@ def impl(
     In its older form, `impl(library, name, dispatch_key)`, it is a decorator only.
     """
     if isinstance(qualname, Library):
-        return partial(_added_by, qualname, types, func or "")
+        return partial(_added_by, qualname, str(types), func or "")
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for kind in (types,) if isinstance(types, str) else types:
