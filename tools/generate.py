@@ -102,7 +102,7 @@ SUBPACKAGES = [
 ]  # fmt: skip
 # Modules that are no part of the public interface, and yet are attributes of the package.
 INTERNAL = [
-    "_C", "__config__", "__future__", "_dynamo", "_functorch", "_inductor", "_logging", "_tensor_str",
+    "_C", "__config__", "__future__", "_dynamo", "_functorch", "_inductor", "_logging", "_ops", "_tensor_str",
     "_vmap_internals", "backends", "functional", "inspect", "return_types", "serialization", "sparse", "storage",
     "torch_version", "types", "version",
 ]  # fmt: skip
@@ -266,13 +266,16 @@ def contents(found: Homes) -> str:
     lines = []
     for module, names in sorted(found.items()):
         text = " ".join(name if name == own else f"{name}={own}" for name, own in sorted(names.items()))
-        if len(module) + len(text) > 80:
-            wrapped = textwrap.wrap(text, 80, break_long_words=False, break_on_hyphens=False)
-            value = "(" + " ".join(f'"{line} "' for line in wrapped[:-1]) + f' "{wrapped[-1]}")'
-        else:
-            value = f'"{text}"'
-        lines.append(f'"{module}": {value},')
+        lines.append(f'"{module}": {literal(text, 80 - len(module))},')
     return "{" + "\n".join(lines) + "}"
+
+
+def literal(text: str, room: int = 80) -> str:
+    """A string in quotes, on several lines if there is no room for it on one."""
+    if len(text) <= room:
+        return f'"{text}"'
+    wrapped = textwrap.wrap(text, 80, break_long_words=False, break_on_hyphens=False)
+    return "(" + " ".join(f'"{line} "' for line in wrapped[:-1]) + f' "{wrapped[-1]}")'
 
 
 def public(names: Iterable[str]) -> str:
@@ -350,6 +353,10 @@ def contents_text() -> str:
     tables = {"METHODS": methods(), "FUNCTIONS": homes("")}
     tables |= {table: homes(package) for package, (table, _, _) in PACKAGES.items()}
     lines += [f"{table}: dict[str, str] = {contents(found)}" for table, found in tables.items()]
+    properties = " ".join(
+        sorted(name for name, form in within("Tensor").items() if isinstance(form, property))
+    )
+    lines += ["# What of METHODS is an attribute.", f"PROPERTIES = {literal(properties)}"]
     return formatted(lines, "public_names.py")
 
 

@@ -96,6 +96,7 @@ if _typing.TYPE_CHECKING:
     from retrograd import _functorch as _functorch
     from retrograd import _inductor as _inductor
     from retrograd import _logging as _logging
+    from retrograd import _ops as _ops
     from retrograd import _tensor_str as _tensor_str
     from retrograd import _vmap_internals as _vmap_internals
     from retrograd import (
@@ -1193,6 +1194,7 @@ else:
             "retrograd._functorch": "_functorch=",
             "retrograd._inductor": "_inductor=",
             "retrograd._logging": "_logging=",
+            "retrograd._ops": "_ops=",
             "retrograd._tensor_str": "_tensor_str=",
             "retrograd._vmap_internals": "_vmap_internals=",
             "retrograd.accelerator": "accelerator=",

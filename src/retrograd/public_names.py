@@ -483,3 +483,9 @@ SPECIAL: dict[str, str] = {
         "shifted_chebyshev_polynomial_w"
     ),
 }
+# What of METHODS is an attribute.
+PROPERTIES = (
+    "H T _backward_hooks _grad_fn _post_accumulate_grad_hooks imag is_ipu is_maia "
+    "is_meta is_mkldnn is_mps is_mtia is_nested is_quantized is_sparse_csr is_vulkan "
+    "is_xla is_xpu layout mH mT name real volatile"
+)

@@ -113,3 +113,12 @@ def test_what_is_no_distribution_may_be_registered_for_divergences():
     assert rg.distributions.kl_divergence(Mine(0.0, 1.0), Other(0.0, 1.0)) == 7
     with pytest.raises(TypeError, match="Expected type_q"):
         rg.distributions.register_kl(Mine, "Base")
+
+
+def test_a_gradient_inside_of_vmap_is_that_of_the_operation():
+    """Where PyTorch refuses: the rule computes the result, `backward` the gradient of each sample."""
+    op = make_scale(rg)
+    op.register_vmap(lambda info, in_dims, x, k: (op(x, k), in_dims[0]))
+    x = rg.tensor([1.0, 2.0, 3.0])
+    assert rg.vmap(rg.func.grad(lambda x: op(x, 5.0) * x))(x).tolist() == [10.0, 20.0, 30.0]
+    assert rg.func.jacrev(rg.vmap(op))(x).tolist() == (2 * rg.eye(3)).tolist()

@@ -49,6 +49,47 @@ def flops_of_functions(torch: Any) -> Any:
     return counts(flops)
 
 
+def total(torch: Any, function: Any) -> int:
+    with counter(torch) as flops:
+        function()
+    return int(flops.get_total_flops())
+
+
+@program()
+def flops_of_contractions(torch: Any) -> Any:
+    def ones(*shape: int) -> Any:
+        return torch.ones(shape, requires_grad=True)
+
+    contractions = {
+        "ab,bc->ac": [(4, 5), (5, 6)], "bhqd,bhkd->bhqk": [(2, 3, 4, 5), (2, 3, 6, 5)],
+        "ij,jkl->ik": [(4, 5), (5, 2, 3)], "ab,bc,cd->ad": [(4, 5), (5, 6), (6, 7)], "i,j->ij": [(4,), (5,)],
+        "ij,ij->": [(4, 5), (4, 5)], "ij->i": [(4, 5)],
+        "ij,kl->i": [(4, 5), (2, 3)], "ij,kj->ik": [(4, 1), (2, 1)], "ij,ij->ij": [(4, 5), (4, 5)],
+    }  # fmt: skip
+    return (
+        [
+            total(torch, lambda e=e: torch.einsum(e, *[ones(*shape) for shape in contractions[e]]))
+            for e in contractions
+        ],
+        total(torch, lambda: torch.einsum("ab,bc->ac", ones(4, 5), ones(5, 6)).sum().backward()),
+        total(torch, lambda: torch.vmap(torch.mm)(ones(2, 3, 4), ones(2, 4, 5)).sum().backward()),
+        total(torch, lambda: torch.vmap(torch.vmap(torch.mm), (None, 0))(ones(2, 3, 4), ones(5, 2, 4, 6))),
+    )
+
+
+@program()
+def flops_of_recurrent_networks(torch: Any) -> Any:
+    nn, x = torch.nn, torch.ones(5, 2, 3)
+    lengths = torch.tensor([3, 1])
+    packed = nn.utils.rnn.pack_padded_sequence(x, lengths)
+    return (
+        [total(torch, lambda cell=cell: cell(3, 4)(x[0])) for cell in (nn.RNNCell, nn.GRUCell, nn.LSTMCell)],
+        total(torch, lambda: nn.GRU(3, 4, 2, bidirectional=True)(x)),
+        total(torch, lambda: nn.RNN(3, 4)(x)),
+        total(torch, lambda: nn.RNN(3, 4, nonlinearity="relu")(packed)),
+    )
+
+
 @program()
 def trees_with_paths(torch: Any) -> Any:
     trees = importlib.import_module(f"{torch.__name__}.utils._pytree")

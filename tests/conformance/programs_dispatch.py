@@ -78,6 +78,24 @@ def a_mode_sees_writes_and_they_are_recorded(torch: Any) -> Any:
 
 
 @program()
+def a_mode_knows_the_node_that_runs(torch: Any) -> Any:
+    inside = importlib.import_module(f"{torch.__name__}._C")
+    x = torch.ones(2, 3, requires_grad=True)
+    seen: list[tuple[str, Any]] = []
+
+    class Nodes(_tools(torch).TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            node = inside._current_autograd_node()
+            if "detach" not in str(func) and "ones_like" not in str(func):
+                seen.append((str(func), node and node.name()))
+            return func(*args, **(kwargs or {}))
+
+    with Nodes():
+        x.exp().sin().sum().backward()
+    return seen
+
+
+@program()
 def a_mode_sees_backward(torch: Any) -> Any:
     x = torch.ones(2, 3, requires_grad=True)
     calls: list[str] = []
@@ -245,3 +263,23 @@ def formulas_are_registered_once_for_operations(torch: Any) -> Any:
         attempt("expected each target to be OpOverloadPacket", register(3), lambda: 0),
         attempt("duplicate registrations", register(torch.ops.aten.mm), lambda: 0),
     )
+
+
+@program()
+def what_operations_are(torch: Any) -> Any:
+    tools, operations = _tools(torch), importlib.import_module(f"{torch.__name__}._ops")
+    mm = torch.ops.aten.mm
+    kinds: list[bool] = []
+
+    class Kinds(tools.TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            kinds.append(isinstance(func, operations.OpOverload))
+            return func(*args, **(kwargs or {}))
+
+    with Kinds():
+        inside = tools.is_in_torch_dispatch_mode()
+        torch.ones(2, 2) @ torch.ones(2, 2)
+    return (
+        kinds, inside, tools.is_in_torch_dispatch_mode(), isinstance(mm, operations.OpOverloadPacket),
+        isinstance(mm.default, operations.OpOverload), isinstance(mm, operations.OpOverload), mm._qualified_op_name,
+    )  # fmt: skip

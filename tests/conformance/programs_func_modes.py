@@ -347,3 +347,62 @@ def functions_that_call_numpy(torch: Any) -> Any:
         torch.vmap(f)(x), torch.vmap(torch.func.grad(lambda x: (f(x) * w).sum()))(x), torch.func.jacrev(f)(w),
         torch.func.grad(lambda x: (torch.vmap(f)(x) ** 2 * w).sum())(x), leaf.grad,
     )  # fmt: skip
+
+
+@program()
+def a_function_that_writes_has_a_vmap_of_its_own(torch: Any) -> Any:
+    class Exp(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x.exp_()
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.mark_dirty(inputs[0])
+            ctx.save_for_backward(output)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * ctx.saved_tensors[0]
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any) -> Any:
+            Exp.apply(x)
+            return x, in_dims[0]
+
+    x = torch.arange(6.0).reshape(2, 3) / 6
+
+    def exp(x: Any) -> Any:
+        y = x.clone()
+        return Exp.apply(y) + y
+
+    return (
+        torch.vmap(exp)(x), torch.vmap(exp, 1, 1)(x), torch.vmap(torch.vmap(exp))(x),
+        torch.vmap(Exp.apply, 1)(x.clone()),
+        torch.vmap(torch.func.grad(lambda x: Exp.apply(x.clone()).sum()))(x),
+    )  # fmt: skip
+
+
+@program()
+def a_view_whose_tangent_a_vmap_of_its_own_makes(torch: Any) -> Any:
+    class Row(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any, i: int) -> Any:
+            return x[i]
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.i = inputs[1]
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any, _: Any) -> Any:
+            return Row.apply(t, ctx.i)
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any, i: int) -> Any:
+            return Row.apply(x.movedim(in_dims[0], 1), i), 0
+
+    x = torch.arange(6.0).reshape(2, 3)
+    return torch.func.jacfwd(lambda x: Row.apply(x, 1) * 2)(x), torch.func.jvp(
+        lambda x: Row.apply(x, 0), (x,), (x,)
+    )

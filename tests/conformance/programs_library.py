@@ -210,6 +210,28 @@ def an_operation_goes_over_a_batch_by_its_rule(torch: Any) -> Any:
 
 
 @program()
+def a_rule_gets_keyword_arguments(torch: Any) -> Any:
+    def scaled(x: Any, *, by: Any = 2.0) -> Any:
+        return x * by
+
+    scaled.__annotations__ = {"x": torch.Tensor, "by": float, "return": torch.Tensor}
+    op = torch.library.custom_op("conformance::scaled_by", scaled, mutates_args=())
+    op.register_vmap(lambda info, in_dims, x, *, by: (op(x, by=by), in_dims[0]))
+    x = torch.ones(2, 3)
+    return torch.vmap(lambda x: op(x, by=3.0))(x)
+
+
+@program()
+def a_gradient_goes_through_a_rule(torch: Any) -> Any:
+    op, x = sine(torch, "batched_with_gradient"), leaf(torch)
+    op.register_autograd(lambda ctx, g: g * ctx.saved_tensors[0].cos(), setup_context=keep_input)
+    op.register_vmap(lambda info, in_dims, x: (op(x), in_dims[0]))
+    y = torch.vmap(op)(x)
+    y.sum().backward()
+    return y.detach(), x.grad
+
+
+@program()
 def libraries_that_cannot_be(torch: Any) -> Any:
     return (
         attempt("Unsupported kind: FOO", torch.library.Library, "conformance", "FOO"),
@@ -246,3 +268,39 @@ def operations_that_give_back_what_they_have_written(torch: Any) -> Any:
     in_place = make("conformance::twice_", twice_, mutates_args={"x"}, tags=tag.inplace)
     into = make("conformance::twice_out", twice_out, mutates_args={"out"}, tags=tag.out)
     return in_place(x) is x, x, into(x, out=out) is out, out
+
+
+@program()
+def kernels_in_the_older_form(torch: Any) -> Any:
+    library = torch.library.Library("older_form", "DEF")
+    library.define("square(Tensor x) -> Tensor")
+
+    @torch.library.impl(library, "square", "CompositeExplicitAutograd")
+    def square(x: Any) -> Any:
+        return x * x
+
+    found = torch.ops.older_form.square(torch.tensor([3.0])), square(torch.tensor([2.0]))
+    library._destroy()
+    return found
+
+
+@program()
+def schemas_with_dtypes(torch: Any) -> Any:
+    def cast(x: Any, to: Any = torch.float32, *, where: Any = "cpu") -> Any: ...
+
+    cast.__annotations__ = {"x": torch.Tensor, "to": torch.dtype, "where": str, "return": torch.Tensor}
+    return torch.library.infer_schema(cast, mutates_args=())
+
+
+@program()
+def a_check_names_what_was_written(torch: Any) -> Any:
+    def add(x: Any, y: Any) -> Any:
+        y.add_(1)
+        return x + y
+
+    add.__annotations__ = {"x": torch.Tensor, "y": torch.Tensor, "return": torch.Tensor}
+    op = torch.library.custom_op("checked_writes::add", add, mutates_args=())
+    return attempt(
+        "Argument y is not defined as mutable but was mutated",
+        lambda: torch.library.opcheck(op, (torch.ones(2), torch.ones(2)), test_utils="test_schema"),
+    )

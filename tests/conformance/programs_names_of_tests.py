@@ -146,3 +146,19 @@ def numbers_in_pairs_that_begin_in_the_middle_of_one(torch: Any) -> Any:
         torch.view_as_complex(x[:8].view(4, 2)[1:]),
         torch.view_as_complex(x[1:].reshape(4, 2).clone()),
     )
+
+
+@program()
+def short_names_of_dtypes(torch: Any) -> Any:
+    short = behind(torch, "utils._dtype_abbrs").dtype_abbrs
+    return sorted((str(dtype), name) for dtype, name in short.items())
+
+
+@program()
+def frames_of_calls(torch: Any) -> Any:
+    profiler = behind(torch, "_C")._profiler
+    frames = profiler.symbolize_tracebacks([profiler.gather_traceback(python=True, script=False, cpp=False)])[
+        0
+    ]
+    names = [frame["name"] for frame in frames]
+    return "frames_of_calls" in names[:2], sorted(frames[0]), profiler.symbolize_tracebacks([])

@@ -58,6 +58,7 @@ def ensembles(torch: Any) -> Any:
         return torch.func.functional_call(base, (p, b), (x,))
 
     out = torch.func.vmap(call, in_dims=(0, 0, None))(params, buffers, ramp(torch, 4, 2))
+    frozen = linear(torch, 1, 1).requires_grad_(False)
     return [
         {n: tuple(p.shape) for n, p in params.items()},
         [p.requires_grad for p in params.values()],
@@ -66,6 +67,7 @@ def ensembles(torch: Any) -> Any:
         out.detach(),
         attempt("at least one model", torch.func.stack_module_state, []),
         attempt("same class", torch.func.stack_module_state, [linear(torch, 1, 1), torch.nn.ReLU()]),
+        attempt("same .requires_grad", torch.func.stack_module_state, [linear(torch, 1, 1), frozen]),
         attempt("same training/eval mode", torch.func.stack_module_state, [nets[0], linear(torch, 2, 2)]),
     ]
 

@@ -199,3 +199,23 @@ def full_backward_hooks_of_a_module_that_returns_a_dict(torch: Any) -> Any:
     x = torch.ones(2, requires_grad=True)
     module(x)["a"].sum().backward()
     return log, x.grad
+
+
+@program()
+def module_hooks_among_those_of_nodes(torch: Any) -> Any:
+    order: list[str] = []
+
+    def note(name: str) -> Any:
+        return lambda *_: order.append(name)
+
+    model = torch.nn.Linear(2, 2)
+    model.register_full_backward_pre_hook(note("module, before"))
+    model.register_full_backward_hook(note("module, after"))
+    x = torch.ones(1, 2, requires_grad=True)
+    y = model(x)
+    y.grad_fn.register_prehook(note("node, before"))
+    y.grad_fn.register_hook(note("node, after"))
+    y.register_hook(note("result"))
+    x.register_hook(note("argument"))
+    y.sum().backward()
+    return order

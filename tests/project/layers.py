@@ -55,6 +55,7 @@ LAYERS = (
         "_prims_common",
         "_inductor",
         "_logging",
+        "_ops",
         "_prims_common",
         "_tensor_str",
         "_vmap_internals",

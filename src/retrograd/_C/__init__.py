@@ -13,6 +13,7 @@ __getattr__, __dir__ = _lazily(
         "retrograd._C._autograd": "_autograd=",
         "retrograd._C._functions": "_functions=",
         "retrograd._C._nn": "_nn=",
+        "retrograd._C._profiler": "_profiler=",
         "retrograd._C._fft": "_fft=",
         "retrograd._C._linalg": "_linalg=",
         "retrograd._C._special": "_special=",

@@ -36,7 +36,7 @@ def _current_graph_task_id() -> int:
 
 
 def _current_autograd_node() -> Node | None:
-    """The node whose hook, `backward` or unpack hook is running in this thread."""
+    """The node whose hook, `backward` or unpack hook is running in this thread; any that runs, to a dispatch mode."""
     state = current()
     node: Node | None = None if state.task is None else state.running_node
     return node

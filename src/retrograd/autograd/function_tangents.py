@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import backend_of, stands_for_many
 from retrograd.core.modes import FORWARD, ThreadState
 from retrograd.core.tangent import (
     DualLevel,
@@ -167,6 +167,8 @@ class _Results:
         if source is None:
             return False
         whole = source if source._base is None else source._base
+        if tangent._base is not whole and stands_for_many(tangent.array):
+            return False  # a `vmap` of its own has made it, of all samples
         if tangent._base is not whole:
             what = "'s forward is returning a view (or an input as-is) but the jvp is not returning a view"
             if tangent._base is not None:

@@ -34,7 +34,8 @@ class ThreadState:
     multithreading: bool = True  # whether a backward called here may use other threads
     saved_hooks: tuple[Any, ...] = ()  # (pack, unpack) pairs, the innermost last
     check_nan: bool = True  # whether anomaly mode raises on NaN
-    # The node on whose behalf a user's code runs; in anomaly mode, any that runs. In between, an earlier one.
+    # The node on whose behalf a user's code runs; in anomaly mode, and if SELECTED is set, any that runs. In between,
+    # an earlier one.
     running_node: Any = None
     observer: Any = None  # who is told of operations and backwards, if RECORDED is set
     selection: Any = None  # who knows them, if SELECTED is set

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -13,7 +13,7 @@ class Form:
     """What a tree is without its leaves: the container at its root, and the forms of what is inside."""
 
     def __init__(self, kind: Any, context: Any, parts: list[Form]) -> None:
-        self.kind = kind  # the container's class; None for a leaf
+        self.kind = context if kind is namedtuple else kind  # the container's class; None for a leaf
         self.context = context  # keys, or what else the container needs to be made again
         self.parts = parts
         self.count: int = 1 if kind is None else sum(c.count for c in parts)
@@ -33,8 +33,8 @@ class Form:
 
     @property
     def type(self) -> Any:
-        """The container's class; None for a leaf."""
-        return self.kind
+        """The container's class, `namedtuple` for all of those that it makes; None for a leaf."""
+        return _type_of(self.kind)
 
     @property
     def num_leaves(self) -> int:
@@ -59,31 +59,32 @@ class Form:
         """The form of one part."""
         return self.parts[index]
 
+    @property
+    def children_specs(self) -> list[Form]:
+        """The forms of its parts, by an older name."""
+        return self.parts
+
     def is_leaf(self) -> bool:
         """Whether there is nothing but a leaf."""
         return self.kind is None
 
+    def flatten_up_to(self, tree: Any) -> list[Any]:
+        """What a tree has in the places of this form's leaves."""
+        return flatten_up_to(self, tree)
+
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """The tree of this form with these leaves."""
-        return unflatten_all("treespec.unflatten(leaves)", leaves, self)
+        return unflatten_all(leaves, self)
 
     def __repr__(self) -> str:
-        if self.kind is None:
-            return "*"
-        inside = [repr(c) for c in self.parts]
-        if issubclass(self.kind, dict):
-            keys = _keys(self)
-            return "{" + ", ".join(f"{k!r}: {v}" for k, v in zip(keys, inside, strict=True)) + "}"
-        if self.kind is tuple:
-            return "(" + ", ".join(inside) + ("," if len(inside) == 1 else "") + ")"
-        if self.kind is list:
-            return "[" + ", ".join(inside) + "]"
-        return f"{self.kind.__name__}({', '.join(inside)})"
+        return _text(self, 2)
 
 
 LEAF = Form(None, None, [])
 # Classes that users have added: what takes an instance apart, and what puts it together of children and context.
 REGISTERED: dict[Any, tuple[Callable[[Any], tuple[Any, Any]], Callable[[Any, Any], Any]]] = {}
+
+_DICTS = frozenset({dict, OrderedDict, defaultdict})
 
 # Classes of this library that a tree takes for one of Python's: a module's tables of members are dicts.
 COUNTS_AS: dict[Any, Any] = {}
@@ -92,6 +93,15 @@ COUNTS_AS: dict[Any, Any] = {}
 def kind_of(tree: Any) -> Any:
     """The class of a container, as a tree tells containers apart."""
     return COUNTS_AS.get(type(tree), type(tree))
+
+
+def _text(form: Form, indent: int) -> str:
+    """A form as PyTorch prints it: each part but the first on a line of its own."""
+    if form.kind is None:
+        return "*"
+    context = list(form.context) if form.kind is defaultdict else form.context
+    inside = (",\n" + " " * indent).join([_text(part, indent + 2) for part in form.parts])
+    return f"TreeSpec({form.type.__name__}, {context}, [{inside}])"
 
 
 def _keys(form: Form) -> list[Any]:
@@ -103,6 +113,17 @@ def _is_named(kind: Any) -> bool:
     return issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
+def _type_of(kind: Any) -> Any:
+    if kind is None or kind in REGISTERED:
+        return kind
+    return namedtuple if is_made_by_namedtuple(kind) else kind
+
+
+def is_made_by_namedtuple(kind: Any) -> bool:
+    """Whether a class is one that `namedtuple` makes; those of results such as `max` have a number of fields."""
+    return _is_named(kind) and hasattr(kind, "_make") and not hasattr(kind, "n_fields")
+
+
 def children_of(tree: Any) -> tuple[Any, list[Any]] | None:
     """The context and the children of a container; None for a leaf."""
     kind = kind_of(tree)
@@ -110,8 +131,10 @@ def children_of(tree: Any) -> tuple[Any, list[Any]] | None:
         return list(tree), list(tree.values())
     if kind is defaultdict:
         return (tree.default_factory, list(tree)), list(tree.values())
-    if kind is tuple or kind is list or _is_named(kind):
+    if kind is tuple or kind is list:
         return None, list(tree)
+    if _is_named(kind):
+        return kind if is_made_by_namedtuple(kind) else None, list(tree)
     if kind is deque:
         return tree.maxlen, list(tree)
     if kind in REGISTERED:
@@ -147,13 +170,13 @@ def unflatten(leaves: Sequence[Any], form: Form) -> Any:
     return _made(form, children)
 
 
-def unflatten_all(call: str, leaves: Iterable[Any], form: Form) -> Any:
+def unflatten_all(leaves: Iterable[Any], form: Form) -> Any:
     """`unflatten` for a user's call, which may give too many leaves or too few."""
     found = list(leaves)
     if len(found) != form.count:
         raise ValueError(
-            f"{call}: `leaves` has length {len(found)} but the spec refers to a pytree that holds {form.count} items "
-            f"({form})."
+            f"treespec.unflatten(leaves): `leaves` has length {len(found)} but the spec refers to a pytree that holds "
+            f"{form.count} items ({form})."
         )
     return unflatten(found, form)
 
@@ -176,6 +199,38 @@ def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
     """The tree with `function` of each leaf in its place."""
     leaves, form = flatten(tree)
     return unflatten([function(leaf) for leaf in leaves], form)
+
+
+def flatten_up_to(form: Form, tree: Any) -> list[Any]:
+    """What a tree has in the places of a form's leaves, which may be trees again."""
+    if form.kind is None:
+        return [tree]
+    found: list[Any] = []
+    for part, child in zip(form.parts, _fitting(form, tree), strict=True):
+        found.extend(flatten_up_to(part, child))
+    return found
+
+
+def _fitting(form: Form, tree: Any) -> list[Any]:
+    """The children of a container that should be as the root of a form; dicts of all kinds are alike."""
+    wanted, kind = form.type, _type_of(kind_of(tree))
+    as_dicts = wanted in _DICTS and kind in _DICTS
+    if not as_dicts and kind is not wanted:
+        raise ValueError(f"Node type mismatch; expected {wanted!r}, but got {kind!r}.")
+    context, children = children_of(tree) or (None, [])
+    if len(children) != len(form.parts):
+        raise ValueError(f"Node arity mismatch; expected {len(form.parts)}, but got {len(children)}.")
+    if not as_dicts:
+        if kind is not deque and context != form.context:
+            raise ValueError(
+                f"Node context mismatch for {kind!r}; expected {form.context!r}, but got {context!r}."
+            )
+        return children
+    keys = _keys(form)
+    missing, extra = set(keys).difference(tree), set(tree).difference(keys)
+    if missing or extra:
+        raise ValueError(f"Node keys mismatch; missing key(s): {missing}; extra key(s): {extra}.")
+    return [tree[key] for key in keys]
 
 
 def spread_over(prefix: Any, form: Form) -> list[Any] | None:

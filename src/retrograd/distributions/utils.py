@@ -12,12 +12,13 @@ from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import get_default_dtype
 from retrograd.backends.limits import finfo
 from retrograd.core.tensor import Tensor
+from retrograd.lazy import load
 from retrograd.ops.nn.softmax import functional_softmax
 from retrograd.ops.random.sampling import normal
 from retrograd.ops.shape.diagonals import tril_indices
-from retrograd.ops.shape.reshape import broadcast_tensors
 from retrograd.ops.tensor.create import ones, zeros
 from retrograd.ops.tensor.data import tensor
+from retrograd.overrides.protocol import overrides
 from retrograd.values import DType
 
 __all__ = [
@@ -43,7 +44,8 @@ def broadcast_all(*values: Given) -> tuple[Tensor, ...]:
     >>> broadcast_all(1, rg.tensor([2.0, 3.0]))
     (tensor([1., 1.]), tensor([2., 3.]))
     """
-    if not all(isinstance(v, (Tensor, int, float, complex)) for v in values):
+    given: tuple[Any, ...] = values  # which may be of a class that overrides functions
+    if not all(isinstance(v, (Tensor, int, float, complex)) or overrides(type(v)) for v in given):
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing "
             "__torch_function__."
@@ -53,8 +55,10 @@ def broadcast_all(*values: Given) -> tuple[Tensor, ...]:
     first = next((v for v in values if isinstance(v, Tensor)), None)
     if first is not None:
         dtype, device = first.dtype, first.device
-    found = [v if isinstance(v, Tensor) else tensor(v, dtype=dtype, device=device) for v in values]
-    return tuple(broadcast_tensors(*found))
+    numbers = (int, float, complex)
+    found = [tensor(v, dtype=dtype, device=device) if isinstance(v, numbers) else v for v in values]
+    public_form: Any = load("retrograd").broadcast_tensors  # which asks what overrides functions
+    return cast("tuple[Tensor, ...]", public_form(*found))
 
 
 def _standard_normal(shape: tuple[int, ...], dtype: DType, device: Device) -> Tensor:

@@ -112,7 +112,7 @@ class Engine:
         try:
             token = hush(QUIET)
             modes.grad_enabled = task.create_graph
-            task.settle(modes.special & ANOMALY != 0)
+            task.settle(modes.special & ANOMALY != 0, modes.special & SELECTED != 0)
             if task.observer is not None:
                 task.observer.backward_starts(task, values)
             task.begin_streams()

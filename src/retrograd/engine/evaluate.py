@@ -252,7 +252,7 @@ def outgoing(
 
 def call_node(task: GraphTask, node: Node, given: Grads, owned: int) -> Grads:
     """Runs the node's own formula; one result per next edge."""
-    if task.anomaly:
+    if task.named:
         current().running_node = node
     claimed = node._freed_by
     try:

@@ -107,6 +107,7 @@ class GraphTask(Plain):
         self.not_ready: dict[Node, InputBuffer] = {}
         self.exec_info: dict[Node, ExecInfo] | None = None  # None: everything runs
         self.anomaly: bool = False  # see Note [Anomaly mode]
+        self.named: bool = False  # whether the thread's state says which node runs
         self.capturing = False  # a capture's hooks run, not a node
         self.unfinished = True  # until the last node has run
         self.careful: bool = False  # whether each node needs a close look: see `settle`
@@ -349,10 +350,11 @@ class GraphTask(Plain):
             root._held.values = list(values)
         self.push(root)
 
-    def settle(self, anomaly: bool) -> None:
+    def settle(self, anomaly: bool, selected: bool) -> None:
         """Says, before the first node, whether nodes may take the engine's short way."""
         self.anomaly = anomaly
-        self.careful = anomaly or self.number == 0 or self.observer is not None
+        self.named = anomaly or selected
+        self.careful = self.named or self.number == 0 or self.observer is not None
 
     def is_plain(self, node: Node) -> bool:
         """Whether a node could take the engine's short way if nobody recorded this backward."""

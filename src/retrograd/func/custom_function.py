@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +24,8 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-def by_own_rule(cls: Any, args: tuple[Any, ...]) -> Any:
-    """What `forward` would return, from the Function's `vmap`."""
+def by_own_rule(cls: Any, args: Sequence[Any], named: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    """What `forward` would return, from the Function's `vmap`; keyword arguments go to that as they are."""
     level = newest_level(tuple([a.array for a in flatten(args)[0] if isinstance(a, Tensor)]))
     given, dims = [], []
     for arg in args:
@@ -34,7 +36,7 @@ def by_own_rule(cls: Any, args: tuple[Any, ...]) -> Any:
     outer = state.batch_levels
     state.batch_levels = tuple([other for other in outer if other is not level])
     try:
-        found = cls.vmap(VmapInfo(level.size, level.randomness), tuple(dims), *given)
+        found = cls.vmap(VmapInfo(level.size, level.randomness), tuple(dims), *given, **named)
     finally:
         state.batch_levels = outer
     if not (isinstance(found, tuple) and len(found) == 2):
@@ -51,7 +53,13 @@ def by_own_rule(cls: Any, args: tuple[Any, ...]) -> Any:
             f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
             f"{flatten(out_dims)[1]} but output has structure {form}: look at what {cls.__name__}.vmap returns."
         )
-    return unflatten([_put_back(o, d, level) for o, d in zip(leaves, places, strict=True)], form)
+    # An argument that comes back as it was given is the argument itself, which may have been written in place.
+    same = {(id(g), d): a for a, g, d in zip(args, given, dims, strict=True) if isinstance(g, Tensor)}
+    put_back = [
+        same[id(o), d] if (id(o), d) in same else _put_back(o, d, level)
+        for o, d in zip(leaves, places, strict=True)
+    ]
+    return unflatten(put_back, form)
 
 
 def _taken_apart(arg: Any, level: Level, depth: int = 0) -> tuple[Any, Any]:

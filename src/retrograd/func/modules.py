@@ -221,6 +221,8 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     params: dict[str, Any] = {}
     buffers: dict[str, Any] = {}
     for name, first in held[0].items():
+        if len({h[name].requires_grad for h in held}) > 1:
+            raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
         stacked = stack([h[name] for h in held]).detach().requires_grad_(first.requires_grad)
         (params if _is_parameter(models[0], name, first) else buffers)[name] = stacked
     return params, buffers

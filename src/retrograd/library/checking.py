@@ -20,14 +20,16 @@ def _check_schema(operator: Operator, args: Any, named: dict[str, Any]) -> None:
     places, words = operator._schema.bind(args, named)
     tensors = [t for t in flatten((places, words))[0] if isinstance(t, Tensor)]
     before = [t.detach().clone() for t in tensors]
-    written = flatten(
-        [v for a, v in zip(operator._schema.arguments, [*places, *words.values()], strict=True) if a.written]
-    )[0]
+    arguments = list(zip(operator._schema.arguments, [*places, *words.values()], strict=True))
+    names = [a.name for a, value in arguments for t in flatten(value)[0] if isinstance(t, Tensor)]
+    written = flatten([value for a, value in arguments if a.written])[0]
     operator(*args, **named)
-    for tensor, copy in zip(tensors, before, strict=True):
+    for name, tensor, copy in zip(names, tensors, before, strict=True):
         same = bool(((tensor.detach() == copy) | (tensor.detach() != tensor.detach())).all())
         if not same and not any(tensor is w for w in written):
-            raise OpCheckError(f"{operator.name()} writes into an argument that its schema does not name so")
+            raise OpCheckError(
+                f"{operator.name()}: Argument {name} is not defined as mutable but was mutated"
+            )
 
 
 def _check_autograd(operator: Operator, args: Any, named: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from retrograd.backends.device import device as Device
@@ -154,6 +155,14 @@ def _scoped_library(*args: Any, **named: Any) -> Iterator[Library]:
         library._destroy()
 
 
+def _added_by(
+    library: Library, name: str, dispatch_key: str, function: Callable[..., Any]
+) -> Callable[..., Any]:
+    """A kernel, after a library has added it."""
+    library.impl(name, function, dispatch_key)
+    return function
+
+
 def define(qualname: str, schema: str | None = None, *, lib: Library | None = None, tags: Any = ()) -> None:
     """Defines an operation, as `define("mylib::sin", "(Tensor x) -> Tensor")`."""
     space, found, name = qualname.partition("::")
@@ -170,13 +179,18 @@ def define(qualname: str, schema: str | None = None, *, lib: Library | None = No
 
 
 def impl(
-    qualname: str,
+    qualname: str | Library,
     types: str | Sequence[str],
-    func: Callable[..., Any] | None = None,
+    func: Any = None,
     *,
     lib: Library | None = None,
 ) -> Any:
-    """Gives an operation a kernel for devices: "cpu", "cuda", or "default" for all of them. Also a decorator."""
+    """Gives an operation a kernel for devices: "cpu", "cuda", or "default" for all of them. Also a decorator.
+
+    In its older form, `impl(library, name, dispatch_key)`, it is a decorator only.
+    """
+    if isinstance(qualname, Library):
+        return partial(_added_by, qualname, str(types), func or "")
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for kind in (types,) if isinstance(types, str) else types:

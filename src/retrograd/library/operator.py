@@ -54,7 +54,7 @@ class Packet(OpOverloadPacket):
     """A defined operation in all its forms: `torch.ops.mylib.myop`."""
 
     def __init__(self, namespace: str, name: str) -> None:
-        super().__init__(name)
+        super().__init__(name, namespace)
         self.namespace = namespace
         self.forms: dict[str, Operator] = {}
 
@@ -87,6 +87,11 @@ class Packet(OpOverloadPacket):
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='{self}')>"
+
+
+def _wanted(tensors: list[Tensor]) -> bool:
+    """Whether gradients through a call are wanted."""
+    return is_grad_enabled() and not _BELOW.on and any(t.requires_grad for t in tensors)
 
 
 class _Call(NamedTuple):
@@ -127,21 +132,31 @@ class Operator(OpOverload):
         places, words = self._schema.bind(args, named)
         tensors = [t for t in flatten((places, words))[0] if isinstance(t, Tensor)]
         if differ(*tensors) and IMPLICIT not in self.kernels:
-            return (
-                by_sample(self, *places, **words) if self.vmap is None else by_own_rule(self, tuple(places))
-            )
+            return self._of_samples(places, words, tensors)
         if AUTOGRAD in self.kernels and not _BELOW.on:
             return self.kernels[AUTOGRAD](*places, **words)
         if IMPLICIT in self.kernels:
             return self.kernels[IMPLICIT](*places, **words)
-        wanted = is_grad_enabled() and not _BELOW.on and any(t.requires_grad for t in tensors)
-        apart = self.definition is not None or self.backward is not None
-        if wanted and apart and not self._schema.is_mutable:
+        if self._has_node(tensors):
             return self._recorded(places, words)
         result = self.computed(places, words, tensors)
-        if wanted and not apart:
+        if _wanted(tensors) and not self._is_apart():
             self._warn_in_backward(result)
         return result
+
+    def _of_samples(self, places: list[Any], words: dict[str, Any], tensors: list[Tensor]) -> Any:
+        """What a call inside of `vmap` gives: by the rule, if there is one; the gradient is that of `backward`."""
+        if self.vmap is None:
+            return by_sample(self, *places, **words)
+        return self._recorded(places, words) if self._has_node(tensors) else by_own_rule(self, places, words)
+
+    def _is_apart(self) -> bool:
+        """Whether what its kernel does is never recorded."""
+        return self.definition is not None or self.backward is not None
+
+    def _has_node(self, tensors: list[Tensor]) -> bool:
+        """Whether a call is behind one node."""
+        return self._is_apart() and not self._schema.is_mutable and _wanted(tensors)
 
     def _recorded(self, places: list[Any], words: dict[str, Any]) -> Any:
         """The result, behind one node."""
@@ -152,6 +167,8 @@ class Operator(OpOverload):
 
     def computed(self, places: list[Any], words: dict[str, Any], tensors: list[Tensor]) -> Any:
         """What the kernel of the tensors' device gives; what it writes into counts as written."""
+        if self.vmap is not None and differ(*tensors):
+            return by_own_rule(self, places, words)
         device = next((t.device.type for t in tensors), "cpu")
         versions = [t._version for t in tensors]
         with set_grad_enabled(is_grad_enabled() and self.definition is None):

@@ -229,7 +229,7 @@ def infer_schema(
 
 
 def _literal(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    return f'"{value}"' if isinstance(value, str) else str(value).removeprefix("torch.")
 
 
 def _returned(hint: Any, got: str) -> str:

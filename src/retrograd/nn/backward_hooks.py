@@ -69,7 +69,7 @@ class BackwardHooks:
         if node is None:
             return result
         assert places is not None
-        node.register_prehook(lambda grads: self._at_outputs(_spread(places, grads, len(whole)), places))
+        node.register_hook(lambda _, grads: self._at_outputs(_spread(places, grads, len(whole)), places))
         return found if isinstance(result, tuple) else found[0]
 
     def _at_outputs(self, grads: Gradients, places: list[int]) -> Gradients:

@@ -61,8 +61,9 @@ class _Only:
 class OpOverloadPacket(_Only):
     """An operation in all its forms: `torch.ops.aten.mm`."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, namespace: str = "aten") -> None:
         self.__name__ = name
+        self._qualified_op_name = f"{namespace}::{name}"
 
     def __getattr__(self, overload: str) -> OpOverload:
         if overload.startswith("__"):

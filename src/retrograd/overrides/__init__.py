@@ -8,7 +8,7 @@ import typing as _typing
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
-    from retrograd.overrides.default import get_default_nowrap_functions
+    from retrograd.overrides.default import get_default_nowrap_functions, redispatch_function
     from retrograd.overrides.listing import (
         get_ignored_functions,
         get_overridable_functions,
@@ -35,7 +35,7 @@ else:
     __getattr__, __dir__ = _lazily(
         __name__,
         {
-            "retrograd.overrides.default": "get_default_nowrap_functions",
+            "retrograd.overrides.default": "get_default_nowrap_functions redispatch_function",
             "retrograd.overrides.listing": (
                 "get_ignored_functions get_overridable_functions get_testing_overrides is_tensor_method_or_property "
                 "resolve_name"
@@ -70,6 +70,7 @@ __all__ = [
     "has_torch_function_variadic",
     "is_tensor_like",
     "is_tensor_method_or_property",
+    "redispatch_function",
     "resolve_name",
     "switch_on",
     "wrap_torch_function",

@@ -6,7 +6,8 @@ from functools import cache
 from typing import Any
 
 from retrograd.core.tensor import Tensor
-from retrograd.overrides.state import DisableTorchFunctionSubclass
+from retrograd.overrides.listing import resolve_name
+from retrograd.overrides.state import STATE, DisableTorchFunction, DisableTorchFunctionSubclass
 
 
 @cache
@@ -23,6 +24,33 @@ def compute(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None)
     with DisableTorchFunctionSubclass():
         found = func(*args, **(kwargs or {}))
         return found if func in get_default_nowrap_functions() else converted(found, cls)
+
+
+def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """Calls a function without asking about it; a function of a user asks about those that it calls in turn.
+
+    >>> import retrograd as rg
+    >>> class Notes(rg.Tensor):
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         return rg.overrides.redispatch_function(func, types, args, kwargs)
+    >>> def squared(x):
+    ...     if rg.overrides.has_torch_function((x,)):
+    ...         return rg.overrides.handle_torch_function(squared, (x,), x)
+    ...     return x * x
+    >>> result = squared(rg.ones(2).as_subclass(Notes))
+    squared
+    mul
+    """
+    if resolve_name(func) is not None:
+        with DisableTorchFunction():
+            return func(*args, **(kwargs or {}))
+    before, STATE.skips = STATE.skips, True
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        STATE.skips = before
 
 
 def converted(value: Any, cls: Any) -> Any:

@@ -29,8 +29,11 @@ class AskingFunction:
 
     form: Any
 
-    def __init__(self, name: str, function: Any) -> None:
+    def __init__(self, name: str, function: Any, of_class: bool = False) -> None:
         self.torch_name = name
+        self._of_class = (
+            of_class  # whether `torch.Tensor.name` is the function, so that it is what is asked about
+        )
         package, _, short = name.removeprefix("torch.").rpartition(".")
         if package in _BUILT_IN:
             short = f"{package}_{short}"  # as PyTorch's are called
@@ -64,7 +67,8 @@ class AskingFunction:
             silent = STATE.off or self._of_values or (not named and _are_silent(args))
             found = [] if silent else values_to_ask(relevant(args, named))
             if found or STATE.modes:
-                return ask(self, found, args, named or ({} if self._keeps_names else None))
+                func = self.form if self._of_class else self
+                return ask(func, found, args, named or ({} if self._keeps_names else None))
         return self.__wrapped__(*args, **named)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:

@@ -65,13 +65,11 @@ def _names() -> dict[Any, str]:
     """What methods and attributes of the class Tensor itself are called."""
     found: dict[Any, str] = {}
     for name in dir(Tensor):
-        if name.startswith("_") and not name.startswith("__"):
-            continue
         value: Any = getattr(Tensor, name, None)
         if hasattr(value, "__set__"):
             for end in ("__get__", "__set__", "__delete__"):
                 found[getattr(value, end)] = f"torch.Tensor.{name}.{end}"
-        elif name.startswith("__") and callable(value):
+        elif callable(value) and (name.startswith("__") or name not in vars(TensorMethods)):
             found[value] = f"torch.Tensor.{name}"
     return found
 

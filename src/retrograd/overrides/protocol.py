@@ -55,7 +55,7 @@ def ask(func: Any, values: list[Any], args: tuple[Any, ...], kwargs: dict[str, A
     if STATE.modes and STATE.off < ALL:
         mode = STATE.modes.pop()
         try:
-            found = mode.__torch_function__(func, types, args, kwargs)
+            found = method_of(mode, "__torch_function__")(func, types, args, kwargs)
         finally:
             STATE.modes.append(mode)
         if found is not NotImplemented:
@@ -69,6 +69,16 @@ def ask(func: Any, values: list[Any], args: tuple[Any, ...], kwargs: dict[str, A
         f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented: no "
         f"implementation found for '{name}' on types that implement __torch_function__: {list(types)}."
     )
+
+
+def method_of(mode: Any, name: str) -> Any:
+    """What a mode does to a call, which is the mode's own doing and not its class's."""
+    method = getattr(mode, name)
+    if isinstance(getattr(method, "__self__", None), type):
+        raise RuntimeError(
+            f"Defining your mode's `{name}` as a classmethod is not supported, please make it a plain method"
+        )
+    return method
 
 
 def _called(func: Any) -> str:
@@ -86,6 +96,13 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     >>> has_torch_function([1, "text"])
     False
     """
+    if not isinstance(relevant_args, Iterable):
+        raise TypeError(
+            f"has_torch_function(relevant_args): expected a sequence, not {type(relevant_args).__name__}"
+        )
+    if STATE.skips:
+        STATE.skips = False
+        return False
     if STATE.off < ALL and STATE.modes:
         return True
     return not STATE.off and any(overrides(type(value)) for value in relevant_args)

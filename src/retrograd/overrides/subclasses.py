@@ -39,7 +39,9 @@ def complete(cls: Any) -> None:
         switch_on()
         for name in _METHODS:
             if not _defines(cls, name):
-                setattr(cls, name, AskingFunction(f"torch.Tensor.{name}", getattr(Tensor, name)))
+                setattr(
+                    cls, name, AskingFunction(f"torch.Tensor.{name}", getattr(Tensor, name), of_class=True)
+                )
         for name in _ATTRIBUTES:
             if not _defines(cls, name):
                 setattr(cls, name, _attribute(name))

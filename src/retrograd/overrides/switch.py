@@ -45,10 +45,7 @@ IGNORED = frozenset({
     "set_default_tensor_type", "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal",
     "set_rng_state", "set_warn_always", "typename", "use_deterministic_algorithms",
 })  # fmt: skip
-PROPERTIES = frozenset({
-    "H", "T", "imag", "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized",
-    "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu", "layout", "mH", "mT", "real", "volatile",
-})  # fmt: skip
+PROPERTIES = frozenset(public_names.PROPERTIES.split())
 
 
 class Switch:

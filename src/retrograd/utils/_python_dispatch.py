@@ -22,6 +22,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.ops.aten import overload_of
 from retrograd.overrides.listing import resolve_name
 from retrograd.overrides.modes import TorchFunctionMode
+from retrograd.overrides.protocol import method_of
 from retrograd.utils.dispatch_calls import OpenCall, applied, arguments_of, asked, func_of
 
 # Functions that have no op.
@@ -101,7 +102,7 @@ class _Entered(Selection):
         func = func_of(op, operands)
         args, named = arguments_of(op, func.overloadpacket.__name__, operands)
         call = OpenCall(func, args, named, partial(_compute, op), operands)
-        found = asked(self.mode.__torch_dispatch__, call, self.outer)
+        found = asked(method_of(self.mode, "__torch_dispatch__"), call, self.outer)
         if not call.was_computed:
             asked(
                 lambda *_: applied(op, operands), call, None
@@ -135,7 +136,8 @@ class _Functions(TorchFunctionMode):
         if name in _OF_SIZES and all(isinstance(a, int) for a in args):
             args = (list(args),)  # `zeros(2, 3)`
         call = OpenCall(overload, args, kwargs or {}, lambda *_: func(*args, **(kwargs or {})))
-        return asked(self.entered.mode.__torch_dispatch__, call, self.entered.outer, records=True)
+        handler = method_of(self.entered.mode, "__torch_dispatch__")
+        return asked(handler, call, self.entered.outer, records=True)
 
 
 def _is_on(entered: _Entered) -> bool:
@@ -168,6 +170,11 @@ def _get_current_dispatch_mode() -> TorchDispatchMode | None:
 def _len_torch_dispatch_stack() -> int:
     """How many modes are on."""
     return len(_get_current_dispatch_mode_stack())
+
+
+def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
+    """Whether a mode is on; there are no modes of the infrastructure."""
+    return _get_current_dispatch_mode() is not None
 
 
 @contextmanager

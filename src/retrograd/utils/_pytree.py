@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque, namedtuple
-from collections.abc import Callable, Iterable
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
-from retrograd.core.tree import REGISTERED, children_of, flatten, kind_of, unflatten, unflatten_all
+from retrograd.core.tree import (
+    LEAF,
+    REGISTERED,
+    children_of,
+    flatten,
+    is_made_by_namedtuple,
+    kind_of,
+    unflatten,
+    unflatten_all,
+)
 from retrograd.core.tree import Form as TreeSpec
 from retrograd.core.tree import spread_over as _broadcast_to_and_flatten  # noqa: F401 - PyTorch has it here
+from retrograd.utils.tree_files import (  # noqa: F401 - PyTorch has them here
+    SERIALIZED,
+    Serialized,
+    _register_namedtuple,
+    treespec_dumps,
+    treespec_loads,
+)
 from retrograd.utils.tree_paths import (  # noqa: F401 - PyTorch has them here
     WITH_KEYS,
     FlattenWithKeysFn,
@@ -49,22 +65,114 @@ def _node(kind: Any) -> NodeDef:
     return NodeDef(kind, apart, together)
 
 
+_CONSTANTS: set[type] = set()
 # By class; named tuples, of which every one is a class of its own, are under `namedtuple`.
 SUPPORTED_NODES: dict[Any, NodeDef] = {
     kind: _node(kind) for kind in (tuple, list, dict, namedtuple, OrderedDict, defaultdict, deque)
 }
 
 
-def LeafSpec() -> TreeSpec:
+BUILTIN_TYPES = frozenset(SUPPORTED_NODES)
+STANDARD_DICT_TYPES = frozenset({dict, OrderedDict, defaultdict})
+
+
+class _KindOfLeaves(type):
+    def __call__(cls) -> TreeSpec:
+        return LEAF
+
+    def __instancecheck__(cls, spec: object) -> bool:
+        return isinstance(spec, TreeSpec) and spec.is_leaf()
+
+
+class LeafSpec(metaclass=_KindOfLeaves):
+    """`LeafSpec()` is the form of a leaf, and all such forms are its instances."""
+
+
+def treespec_leaf() -> TreeSpec:
     """The form of a leaf."""
-    return flatten(0)[1]
+    return LEAF
+
+
+def treespec_tuple(iterable: Iterable[TreeSpec] = (), /) -> TreeSpec:
+    """The form of a tuple of trees of these forms."""
+    return TreeSpec(tuple, None, list(iterable))
+
+
+def treespec_dict(
+    mapping: Mapping[Any, TreeSpec] | Iterable[tuple[Any, TreeSpec]] = (), /, **kwargs: TreeSpec
+) -> TreeSpec:
+    """The form of a dict of trees of these forms."""
+    parts = dict(mapping, **kwargs)
+    return TreeSpec(dict, list(parts), list(parts.values()))
+
+
+class _Asterisk:
+    def __repr__(self) -> str:
+        return "*"
+
+
+def treespec_pprint(treespec: TreeSpec) -> str:
+    """A tree of this form, as Python prints it, with `*` for leaves.
+
+    >>> treespec_pprint(tree_structure({"a": [1, 2]}))
+    "{'a': [*, *]}"
+    """
+    return repr(unflatten([_Asterisk()] * treespec.num_leaves, treespec))
+
+
+# What other classes' registrations are made of; they take instances of subclasses too.
+
+
+def _dict_flatten(d: Any) -> tuple[list[Any], list[Any]]:
+    return list(d.values()), list(d)
+
+
+def _dict_flatten_with_keys(d: Any) -> tuple[list[tuple[KeyEntry, Any]], list[Any]]:
+    return [(MappingKey(key), child) for key, child in d.items()], list(d)
+
+
+def _dict_unflatten(values: Iterable[Any], context: Iterable[Any]) -> dict[Any, Any]:
+    return dict(zip(context, values, strict=True))
+
+
+def _list_flatten(d: Any) -> tuple[list[Any], None]:
+    return list(d), None
+
+
+def _list_unflatten(values: Iterable[Any], context: None) -> list[Any]:
+    return list(values)
+
+
+def _tuple_unflatten(values: Iterable[Any], context: None) -> tuple[Any, ...]:
+    return tuple(values)
+
+
+_tuple_flatten = _list_flatten
+
+
+def is_structseq_class(cls: Any) -> bool:
+    """Whether this is a class of results with names, such as `return_types.max`."""
+    counts = ("n_fields", "n_sequence_fields", "n_unnamed_fields")
+    return (
+        isinstance(cls, type)
+        and issubclass(cls, tuple)
+        and all(isinstance(getattr(cls, n, None), int) for n in counts)
+    )
+
+
+def is_structseq_instance(obj: Any) -> bool:
+    """Whether this is such a result."""
+    return is_structseq_class(type(obj))
+
+
+def is_structseq(obj: Any) -> bool:
+    """Whether this is such a result or a class of them."""
+    return is_structseq_class(obj) or is_structseq_instance(obj)
 
 
 def is_namedtuple_class(cls: Any) -> bool:
     """Whether this is a class of named tuples."""
-    return (
-        isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "_fields") and hasattr(cls, "_make")
-    )
+    return isinstance(cls, type) and is_made_by_namedtuple(cls)
 
 
 def is_namedtuple_instance(obj: Any) -> bool:
@@ -109,18 +217,30 @@ def register_pytree_node(
         cls: the class.
         flatten_fn: gives the children of an instance, and what else it consists of.
         unflatten_fn: makes an instance of children and the rest.
-        serialized_type_name, to_dumpable_context, from_dumpable_context: PyTorch's, without an effect.
+        serialized_type_name: what `treespec_dumps` calls the class; without it, it cannot write its forms.
+        to_dumpable_context, from_dumpable_context: the rest as JSON can hold it, and back.
         flatten_with_keys_fn: as `flatten_fn`, with pairs of a key and a child: for `tree_flatten_with_path`.
     """
-    if cls in REGISTERED:
+    if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node. Register each class once.")
+    if (to_dumpable_context is None) is not (from_dumpable_context is None):
+        raise ValueError(
+            f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered."
+        )
     REGISTERED[cls] = (flatten_fn, unflatten_fn)
     SUPPORTED_NODES[cls] = _node(cls)
+    SERIALIZED[cls] = Serialized(serialized_type_name, to_dumpable_context, from_dumpable_context)
     if flatten_with_keys_fn is not None:
         WITH_KEYS[cls] = flatten_with_keys_fn
 
 
 _register_pytree_node = register_pytree_node
+
+
+def _deregister_pytree_node(cls: type) -> None:
+    """Makes instances of a class leaves again."""
+    del SUPPORTED_NODES[cls], REGISTERED[cls], SERIALIZED[cls]
+    WITH_KEYS.pop(cls, None)
 
 
 def register_dataclass(
@@ -144,8 +264,16 @@ def register_dataclass(
     >>> tree_map(lambda x: x + 1, [Pair(1, 2)])
     [Pair(first=2, second=3)]
     """
-    names = [field.name for field in fields(cls) if field.init] if field_names is None else field_names
-    names = [name for name in names if name not in (drop_field_names or ())]
+    dropped = frozenset(drop_field_names or ())
+    if is_dataclass(cls):
+        own = [field.name for field in fields(cls) if field.init and field.name not in dropped]
+        _check_field_names(own, field_names)
+    elif field_names is None:
+        raise ValueError(
+            "field_names must be specified with a list of all fields used to initialize "
+            f"{cls}, as it is not a dataclass."
+        )
+    names = own if field_names is None else [name for name in field_names if name not in dropped]
 
     def there(tree: Any) -> tuple[list[Any], list[str]]:
         filled = [name for name in names if getattr(tree, name) is not None]
@@ -163,6 +291,24 @@ def register_dataclass(
     register_pytree_node(cls, there, back, flatten_with_keys_fn=keyed)
 
 
+def _check_field_names(own: list[str], given: list[str] | None) -> None:
+    """Refuses names that are not those of a dataclass's fields, or not all of them."""
+    for name, found in {
+        "Missing": set(own) - set(own if given is None else given),
+        "Unexpected": set(given or ()) - set(own),
+    }.items():
+        if found:
+            raise ValueError(
+                f"field_names does not include all dataclass fields.\n{name} fields in `field_names`: {found}. Name "
+                "every field in either `field_names` or `drop_field_names`."
+            )
+
+
+def is_constant_class(cls: type) -> bool:
+    """Whether instances of a class have no leaves: see `register_constant`."""
+    return cls in _CONSTANTS
+
+
 def register_constant(cls: type) -> None:
     """Makes a class one whose instances have no leaves: they belong to the form of a tree, and must be comparable."""
     if "__eq__" not in {name for base in cls.__mro__[:-1] for name in vars(base)} or cls.__hash__ is None:
@@ -172,6 +318,7 @@ def register_constant(cls: type) -> None:
     register_pytree_node(
         cls, lambda tree: ([], tree), lambda _, context: context, flatten_with_keys_fn=lambda tree: ([], tree)
     )
+    _CONSTANTS.add(cls)
 
 
 def tree_flatten(tree: Any, is_leaf: Check | None = None) -> tuple[list[Any], TreeSpec]:
@@ -209,22 +356,21 @@ def _sealed(tree: Any, is_leaf: Check) -> Any:
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
     """The tree of this form with these leaves."""
-    return unflatten_all("tree_unflatten(leaves, treespec)", leaves, treespec)
+    if not isinstance(treespec, TreeSpec):
+        raise TypeError(
+            f"Expected `treespec` to be an instance of PyTreeSpec but got item of type {type(treespec)}."
+        )
+    return unflatten_all(leaves, treespec)
 
 
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Check | None = None) -> Any:
-    """The tree with `func` of each leaf, and of those at its place in other trees, instead.
+    """The tree with `func` of each leaf, and of what is at its place in other trees, instead.
 
     >>> tree_map(lambda x, y: x + y, [1, (2,)], [10, (20,)])
     [11, (22,)]
     """
     leaves, form = tree_flatten(tree, is_leaf)
-    others = []
-    for rest in rests:
-        found, its = tree_flatten(rest, is_leaf)
-        if its != form:
-            raise ValueError(f"tree_map(): the trees have different forms, {form} and {its}")
-        others.append(found)
+    others = [form.flatten_up_to(rest) for rest in rests]
     return unflatten([func(*row) for row in zip(leaves, *others, strict=True)], form)
 
 
@@ -253,10 +399,7 @@ def tree_leaves_with_path(tree: Any, is_leaf: Check | None = None) -> list[tuple
 def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Check | None = None) -> Any:
     """The tree with `func` of the way to each leaf, of the leaf, and of those at its place in other trees, instead."""
     ways, form = tree_flatten_with_path(tree, is_leaf)
-    others = [tree_flatten(rest, is_leaf) for rest in rests]
-    if any(its != form for _, its in others):
-        raise ValueError(f"tree_map_with_path(): the trees have different forms, {form} and others")
-    rows = zip(ways, *[leaves for leaves, _ in others], strict=True)
+    rows = zip(ways, *[form.flatten_up_to(rest) for rest in rests], strict=True)
     return unflatten([func(way, leaf, *more) for (way, leaf), *more in rows], form)
 
 
@@ -275,6 +418,8 @@ def tree_map_only_(kind: Any, /, func: Callable[[Any], Any], tree: Any, is_leaf:
 def _condition(kind: Any) -> Check:
     if isinstance(kind, (type, tuple)):
         return lambda leaf: isinstance(leaf, kind)
+    if not callable(kind):
+        raise TypeError("Argument must be a type, a tuple of types, or a callable.")
     return lambda leaf: bool(kind(leaf))
 
 

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from math import prod
 from typing import Any, Self, TypeVar
 
+from retrograd.backends.base import stands_for_many
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
+from retrograd.core.tree import flatten
 from retrograd.ops.aten import OpOverloadPacket, packet_of
 from retrograd.utils._python_dispatch import TorchDispatchMode
 from retrograd.utils.module_tracker import ModuleTracker
@@ -114,6 +116,43 @@ def conv_backward_flop(grad: Any, x: Any, w: Any, *args: Any, out_shape: Any = N
     return conv_flop_count(grad, out_shape if w is None else w, out_shape if transposed else grad)
 
 
+@register_flop_formula(packet_of("einsum"))
+def einsum_flop(*operands: Any, out_shape: Any = None) -> int:
+    """Of products of one operand after the other; a product that sums nothing is none of matrices."""
+    *shapes, terms, output = operands
+    sizes = {
+        n: size
+        for term, shape in zip(terms, shapes, strict=True)
+        for n, size in zip(term, shape, strict=True)
+    }
+    known, count = set(terms[0]), 0
+    for i, term in enumerate(terms[1:], 2):
+        wanted = {n for n in output if sizes[n] > 1}.union(*terms[i:])
+        summed = {n for n in known & set(term) if sizes[n] > 1} - wanted
+        alone = (known ^ set(term)) - wanted  # those are summed before
+        known |= set(term)
+        if summed:
+            count += 2 * prod(sizes[n] for n in known - alone)
+        known &= wanted
+    return count
+
+
+@register_flop_formula([packet_of(f"{kind}_layer") for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu")])
+def recurrent_flop(x: Any, h: Any, c: Any, of_x: Any, of_h: Any, *args: Any, out_shape: Any = None) -> int:
+    """Of the products of a recurrent network's steps: each row of `x` meets both weights."""
+    return int(2 * prod(x[:-1]) * (prod(of_x) + prod(of_h)))
+
+
+def _samples(result: Any) -> int:
+    """How many samples of `vmap` a result stands for; its shape is that of one."""
+    array = next((leaf.array for leaf in flatten(result)[0] if isinstance(leaf, Tensor)), None)
+    found = 1
+    while array is not None and stands_for_many(array):
+        array = array.value
+        found *= array.shape[0]
+    return found
+
+
 class FlopCounterMode(TorchDispatchMode):
     """A context that counts floating-point operations of products and convolutions.
 
@@ -158,7 +197,7 @@ class FlopCounterMode(TorchDispatchMode):
         out = func(*args, **kwargs)
         formula = self.flop_registry.get(func.overloadpacket)
         if formula is not None:
-            count = formula(*args, **kwargs, out_val=out)
+            count = formula(*args, **kwargs, out_val=out) * _samples(out)
             for module in set(self.mod_tracker.parents):
                 self.flop_counts[module][func.overloadpacket] += count
         return out

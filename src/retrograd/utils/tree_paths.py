@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from retrograd.core.tree import children_of
+from retrograd.core.tree import REGISTERED, children_of
 
 
 class KeyEntry(Protocol):
@@ -94,6 +94,11 @@ def _with_keys(tree: Any) -> list[tuple[KeyEntry, Any]] | None:
         return None
     if type(tree) in WITH_KEYS:
         return WITH_KEYS[type(tree)](tree)[0]
+    if type(tree) in REGISTERED:
+        raise ValueError(
+            f"Did not find a flatten_with_keys_fn for type: {type(tree)}. Please pass a flatten_with_keys_fn argument "
+            "to register_pytree_node."
+        )
     children = found[1]
     if isinstance(tree, dict):
         return [(MappingKey(key), child) for key, child in zip(tree, children, strict=True)]
