@@ -490,3 +490,17 @@ def bilinear(torch: Any) -> Any:
             "must have the same dtype", f, torch.ones(3, 2), torch.ones(3, 4).double(), torch.ones(2, 2, 4)
         ),
     ]
+
+
+@program(warns="Argument order of nn.functional.embedding_bag was changed")
+def embedding_bag_in_the_order_of_old(torch: Any) -> Any:
+    table, index = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([0, 1, 1])
+    return torch.nn.functional.embedding_bag(table, index, torch.tensor([0, 1]))
+
+
+@program()
+def states_of_cells_in_one_tensor(torch: Any) -> Any:
+    cell = torch.nn.LSTMCell(2, 3)
+    torch.nn.init.constant_(cell.weight_ih, 0.5)
+    refused = attempt("must be tuple of Tensors, not Tensor", cell, torch.ones(1, 2), torch.ones(2, 1, 3))
+    return refused, [state.shape for state in cell(torch.ones(2), torch.ones(2, 3))]

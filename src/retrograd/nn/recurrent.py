@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -28,6 +28,7 @@ class RNNBase(Module):
     """
 
     mode: str
+    _added_later: ClassVar[dict[str, Any]] = {"proj_size": 0}
 
     def __init__(
         self,
