@@ -95,6 +95,7 @@ if _typing.TYPE_CHECKING:
     from retrograd import _dynamo as _dynamo
     from retrograd import _functorch as _functorch
     from retrograd import _inductor as _inductor
+    from retrograd import _jit_internal as _jit_internal
     from retrograd import _logging as _logging
     from retrograd import _tensor_str as _tensor_str
     from retrograd import _vmap_internals as _vmap_internals
@@ -1192,6 +1193,7 @@ else:
             "retrograd._dynamo": "_dynamo=",
             "retrograd._functorch": "_functorch=",
             "retrograd._inductor": "_inductor=",
+            "retrograd._jit_internal": "_jit_internal=",
             "retrograd._logging": "_logging=",
             "retrograd._tensor_str": "_tensor_str=",
             "retrograd._vmap_internals": "_vmap_internals=",

@@ -54,6 +54,7 @@ LAYERS = (
         "_logging",
         "_prims_common",
         "_inductor",
+        "_jit_internal",
         "_logging",
         "_prims_common",
         "_tensor_str",
