@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Final, List, Optional, Tuple, Union  # noqa: F401, UP035 - names that programs import
+from typing import Any, Dict, Final, List, Optional, Tuple, Union  # noqa: UP035
 
-from retrograd.futures import Future as Future
-from retrograd.jit import _overload as _overload
-from retrograd.jit import _overload_method as _overload_method
-from retrograd.jit import export as export
-from retrograd.jit import ignore as ignore
-from retrograd.jit import is_scripting as is_scripting
-from retrograd.jit import unused as unused
-from retrograd.nn.functional_names import boolean_dispatch as boolean_dispatch
+# ruff: noqa: F401 - what is imported is what programs import from here
+from retrograd.futures import Future
+from retrograd.jit import _overload, _overload_method, export, ignore, is_scripting, unused
+from retrograd.nn.functional_names import boolean_dispatch
 
 
 class BroadcastingListCls:

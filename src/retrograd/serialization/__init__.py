@@ -34,8 +34,9 @@ else:
         __name__,
         {
             "retrograd.serialization.choices": (
-                "LoadEndianness SourceChangeWarning get_crc32_options get_default_load_endianness get_default_mmap_options "
-                "set_crc32_options set_default_load_endianness set_default_mmap_options skip_data"
+                "LoadEndianness SourceChangeWarning get_crc32_options get_default_load_endianness "
+                "get_default_mmap_options set_crc32_options set_default_load_endianness "
+                "set_default_mmap_options skip_data"
             ),
             "retrograd.serialization.loading": "get_unsafe_globals_in_checkpoint load",
             "retrograd.serialization.names": "add_safe_globals clear_safe_globals get_safe_globals safe_globals",
