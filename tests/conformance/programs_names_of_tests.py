@@ -157,7 +157,7 @@ def words_for_types_and_old_places(torch: Any) -> Any:
     sizes = behind(torch, "nn.modules.utils" if torch.__name__ == "torch" else "nn.tuples")._list_with_default
     zoo = behind(torch, "utils.model_zoo")
     return (
-        words.Optional[int], words.BroadcastingList2[int], words.is_scripting(),
+        repr(words.Optional[int]), words.BroadcastingList2[int], words.is_scripting(),
         chosen(3), chosen(3, True), chosen(3, both=True), chosen.__name__,
         sizes([None, 3], [1, 4, 5]), sizes(2, [1]), attempt("dimension should be at least 3", sizes, [1, 2], [1, 2]),
         zoo.load_url is torch.hub.load_state_dict_from_url,
