@@ -248,3 +248,14 @@ def lazy_modules_go_through_a_file(torch: Any) -> Any:
     file.seek(0)
     found = torch.load(file, weights_only=False)
     return [repr(value) for value in found.values()], found["weight"].requires_grad
+
+
+@program()
+def single_numbers_take_lines_of_one_element(torch: Any) -> Any:
+    net = torch.nn.Module()
+    net.limit = torch.nn.Parameter(torch.tensor(0.0))
+    refused = [
+        attempt("size mismatch for limit", net.load_state_dict, {"limit": torch.ones(*shape)})
+        for shape in ((3,), (0,), (1, 1))
+    ]
+    return refused, repr(net.load_state_dict({"limit": torch.ones(1)})), net.limit

@@ -299,7 +299,7 @@ def _take(module: Any, name: str, key: str, tensor: Any, value: Any, assign: boo
         )
     lazy = is_lazy(tensor)
     if not lazy and not is_lazy(value):
-        if len(tensor.shape) == 0 and len(value.shape) == 1:
+        if len(tensor.shape) == 0 and tuple(value.shape) == (1,):
             value = value[0]  # what old versions saved of a single number
         if tuple(value.shape) != tuple(tensor.shape):
             return (
