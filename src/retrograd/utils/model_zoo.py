@@ -1,5 +1,5 @@
 """`torch.utils.model_zoo`: the old place of `hub.load_state_dict_from_url`."""
 
-from retrograd.hub import load_state_dict_from_url as load_url
+from retrograd.lazy import lazily as _lazily
 
-__all__ = ["load_url"]
+__getattr__, __dir__ = _lazily(__name__, {"retrograd.hub": "load_url=load_state_dict_from_url"})
