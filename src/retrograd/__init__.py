@@ -95,6 +95,7 @@ if _typing.TYPE_CHECKING:
     from retrograd import _dynamo as _dynamo
     from retrograd import _functorch as _functorch
     from retrograd import _inductor as _inductor
+    from retrograd import _jit_internal as _jit_internal
     from retrograd import _logging as _logging
     from retrograd import _ops as _ops
     from retrograd import _tensor_str as _tensor_str
@@ -1193,6 +1194,7 @@ else:
             "retrograd._dynamo": "_dynamo=",
             "retrograd._functorch": "_functorch=",
             "retrograd._inductor": "_inductor=",
+            "retrograd._jit_internal": "_jit_internal=",
             "retrograd._logging": "_logging=",
             "retrograd._ops": "_ops=",
             "retrograd._tensor_str": "_tensor_str=",

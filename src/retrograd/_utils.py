@@ -8,7 +8,8 @@ __getattr__, __dir__ = _lazily(
         "retrograd.absent": "_is_privateuse1_backend_available=is_available",
         "retrograd.serialization.rebuild": (
             "_rebuild_tensor=rebuild_tensor _rebuild_tensor_v2=rebuild_tensor_v2 _rebuild_tensor_v3=rebuild_tensor_v3 "
-            "_rebuild_parameter=rebuild_parameter _rebuild_parameter_with_state=rebuild_parameter"
+            "_rebuild_parameter=rebuild_parameter _rebuild_parameter_with_state=rebuild_parameter "
+            "_rebuild_meta_tensor_no_storage=rebuild_meta_tensor"
         ),
         "retrograd.utils.exceptions": "ExceptionWrapper KeyErrorMessage=_Text",
         "retrograd.utils.flat_tensors": (

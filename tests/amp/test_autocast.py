@@ -46,6 +46,9 @@ PROGRAMS = {
     "matrix_rank": "t.linalg.matrix_rank(b)", "pinverse": "t.pinverse(b)",
     "max_pool3d": "F.max_pool3d(b[None, None], 1)", "avg_pool3d": "F.avg_pool3d(b[None, None], 1)",
     "grid_sample": "F.grid_sample(b[None, None], t.zeros(1, 2, 2, 2), align_corners=True)",
+    "reflect": "F.pad(b, (1, 0), 'reflect')", "reflect2d": "t.nn.ReflectionPad2d(1)(b[None])",
+    "replicate": "F.pad(b, (1, 0), 'replicate')", "replicate3d": "t.nn.ReplicationPad3d(1)(b[None, None])",
+    "lp_pool3d": "F.lp_pool3d(b[None, None], 2, 1)", "local_response_norm": "F.local_response_norm(b[None, None], 1)",
     # the widest of the operands
     "cat": "t.cat([b, f])", "stack": "t.stack([b, f])", "index_copy": "t.index_copy(b, 0, t.tensor([0]), f[:1])",
     # everything else, which takes what it gets
@@ -57,7 +60,10 @@ PROGRAMS = {
     "float64 and float32": "t.mm(f.double(), f)", "out=": "t.mm(f, f, out=t.zeros(2, 2))",
     "in place": "f.clone().addmm_(f, f)",
     "index_copy_": "f.clone().index_copy_(0, t.tensor([0]), b[:1])", "det": "t.linalg.det(b)",
-    "interpolate": "F.interpolate(b[None])",
+    "interpolate": "F.interpolate(b[None])", "reflect3d": "t.nn.ReflectionPad3d(1)(b.expand(1, 2, 2, 2))",
+    "circular": "F.pad(b, (1, 0), 'circular')", "lp_pool2d": "F.lp_pool2d(b[None], 2, 1)",
+    "max_pool3d with indices": "F.max_pool3d(b[None, None], 1, return_indices=True)[0]",
+    "local_response_norm of lines": "F.local_response_norm(b[None], 1)",
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import types
 from typing import Any
@@ -215,3 +216,58 @@ def lists_that_are_empty(torch: Any) -> Any:
         attempt("same number of elements as scalar list", getattr(torch, name), tensors, [])
         for name in ("_foreach_maximum", "_foreach_minimum", "_foreach_add")
     ]
+
+
+@program()
+def recurrent_layers_behind_others_under_autocast(torch: Any) -> Any:
+    nn, x = torch.nn, torch.linspace(0, 1, 12).reshape(3, 2, 2)
+    seen = []
+    for name in ("RNN", "GRU", "LSTM"):
+        first, net = nn.Linear(2, 2), getattr(nn, name)(2, 3)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            hidden = first(x)
+            packed = nn.utils.rnn.pack_padded_sequence(hidden, [3, 1])
+            out, state = net(hidden)
+            seen += [hidden.dtype, out.dtype, state[0].dtype, net(packed)[0].data.dtype]
+        out.float().sum().backward()
+        seen += [first.weight.grad.dtype, net.weight_hh_l0.grad.dtype]
+    return seen
+
+
+@program()
+def parts_of_recurrent_layers(torch: Any) -> Any:
+    nn, x = torch.nn, torch.ones(5, 2, 3)
+    seen = []
+    for name, options in (
+        ("RNN", {}),
+        ("GRU", {"bidirectional": True}),
+        ("LSTM", {"proj_size": 2, "num_layers": 2}),
+    ):
+        net = getattr(nn, name)(3, 4, **options)
+        sizes = torch.tensor([2, 1])
+        expected = net.get_expected_hidden_size(x, None), net.get_expected_hidden_size(x[:, 0], sizes)
+        hidden = torch.arange(math.prod(expected[0])).reshape(expected[0]).float()
+        hx = (hidden, torch.zeros(net.get_expected_cell_size(x, None))) if name == "LSTM" else hidden
+        turned = net.permute_hidden(hx, torch.tensor([1, 0]))
+        wrong = (hidden[:, :1], hx[1]) if name == "LSTM" else hidden[:, :1]
+        seen += [
+            expected, turned, net.permute_hidden(hx, None) is hx, net.check_forward_args(x, hx, None),
+            attempt("Expected hidden.* size", net.check_forward_args, x, wrong, None),
+            attempt("input must have 2 dimensions, got 3", net.check_input, x, sizes),
+            attempt("must be equal to input_size", net.check_input, x[..., :1], None),
+            attempt("Expected hidden size", net.check_hidden_size, hidden, (1, 2, 3)),
+        ]  # fmt: skip
+    return seen
+
+
+@program()
+def a_recurrent_layer_that_checks_nothing(torch: Any) -> Any:
+    calls = []
+
+    class Unchecked(torch.nn.GRU):
+        def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
+            calls.append((input.shape, hidden.shape, batch_sizes is None))
+
+    net = Unchecked(3, 4)
+    packed = torch.nn.utils.rnn.pack_padded_sequence(torch.ones(5, 2, 3), [5, 2])
+    return net(torch.ones(5, 3))[0].shape, net(packed)[1].shape, calls

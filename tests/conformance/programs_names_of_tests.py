@@ -162,3 +162,27 @@ def frames_of_calls(torch: Any) -> Any:
     ]
     names = [frame["name"] for frame in frames]
     return "frames_of_calls" in names[:2], sorted(frames[0]), profiler.symbolize_tracebacks([])
+
+
+@program()
+def words_for_types_and_old_places(torch: Any) -> Any:
+    words = behind(torch, "_jit_internal")
+    chosen = words.boolean_dispatch(
+        "both", 1, False, lambda x, both: 2 * x, lambda x, both=False: x, "m", "chosen"
+    )
+    sizes = behind(torch, "nn.modules.utils" if torch.__name__ == "torch" else "nn.tuples")._list_with_default
+    zoo = behind(torch, "utils.model_zoo")
+    return (
+        repr(words.Optional[int]), words.BroadcastingList2[int], words.is_scripting(),
+        chosen(3), chosen(3, True), chosen(3, both=True), chosen.__name__,
+        sizes([None, 3], [1, 4, 5]), sizes(2, [1]), attempt("dimension should be at least 3", sizes, [1, 2], [1, 2]),
+        zoo.load_url is torch.hub.load_state_dict_from_url,
+        issubclass(torch.serialization.SourceChangeWarning, Warning),
+    )  # fmt: skip
+
+
+@program()
+def products_for_batches_of_normal_vectors(torch: Any) -> Any:
+    module = behind(torch, "distributions.multivariate_normal")
+    factor, x = torch.tensor([[2.0, 0.0], [1.0, 3.0]]), torch.arange(6.0).reshape(3, 2)
+    return module._batch_mahalanobis(factor, x), module._batch_mv(factor, x)

@@ -90,3 +90,56 @@ def tied_weights(torch: Any) -> Any:
         call(net, {"a": torch.tensor([5.0])}, x, tie_weights=False),
         attempt("tied|multiple values", lambda: call(net, {"a": x, "b": x + 1}, x)),
     ]
+
+
+class WithAttribute:
+    """What makes a module whose `plain` is a tensor that it has not registered, and whose `note` is none."""
+
+    def __new__(cls, torch: Any) -> Any:
+        class Net(torch.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.inner = linear(torch, 1, 1)
+                self.plain, self.note = torch.ones(1), 0.5
+                self.register_buffer("calls", torch.zeros(1))
+
+            def forward(self, x: Any) -> Any:
+                self.calls = self.calls + 1
+                return self.inner(x) + self.plain
+
+        return Net()
+
+
+@program()
+def attributes_that_are_no_parameters(torch: Any) -> Any:
+    net, call, x = WithAttribute(torch), torch.func.functional_call, torch.ones(1, 1)
+    given = {"plain": torch.zeros(1), "calls": torch.full((1,), 5.0)}
+    found = call(net, given, x)
+    unknown = call(net, {"new": torch.ones(1)}, x)
+    return found, given["calls"], net.calls, net.plain, unknown, hasattr(net, "new")
+
+
+@program()
+def without_a_bias(torch: Any) -> Any:
+    net = linear(torch, 2, 2)
+    return torch.func.functional_call(net, {"bias": None}, torch.ones(1, 2)), net.bias
+
+
+@program()
+def names_and_values_that_are_refused(torch: Any) -> Any:
+    net, x = WithAttribute(torch), torch.ones(1, 1)
+    one = torch.ones(1)
+    rows = [
+        ("attribute `note`: 0.5 is not an instance of torch.Tensor", {"note": one}),
+        ("3 is not an instance of torch.Tensor", {"inner.weight": 3}),
+        ("is not an instance of torch.Tensor", {"inner": torch.nn.ReLU()}),
+        (
+            "submodule `inner.weight`: (?s:.*) is not an instance of torch.nn.Module",
+            {"inner.weight.data": one},
+        ),
+        ("submodule `note`: 0.5 is not an instance of torch.nn.Module", {"note.weight": one}),
+        ("Net has no attribute `outer`", {"outer.weight": one}),
+        ("be empty string", {"": one}),
+    ]
+    found = [attempt(phrase, torch.func.functional_call, net, given, x) for phrase, given in rows]
+    return found, net(x), net.inner.weight

@@ -207,3 +207,55 @@ def a_whole_module_goes_through_a_file(torch: Any) -> Any:
     file.seek(0)
     again = torch.load(file, weights_only=False)
     return repr(again), again(ramp(torch, 4, 2)), list(again.state_dict())
+
+
+@program()
+def pickles_of_old_versions(torch: Any) -> Any:
+    nn = torch.nn
+    rows = [
+        (nn.Conv2d(1, 1, 1), ["padding_mode"]),
+        (nn.ConvTranspose1d(1, 1, 1), ["padding_mode"]),
+        (nn.MultiheadAttention(2, 1), ["_qkv_same_embed_dim"]),
+        (nn.Upsample(scale_factor=2), ["recompute_scale_factor"]),
+        (nn.Softmax(1), ["dim"]),
+        (nn.Softmin(1), ["dim"]),
+        (nn.LogSoftmax(1), ["dim"]),
+        (nn.LSTM(1, 1), ["proj_size"]),
+        (nn.AvgPool3d(2), ["padding", "ceil_mode", "count_include_pad"]),
+    ]
+    found = []
+    for module, later in rows:
+        state = {name: value for name, value in module.__dict__.items() if name not in later}
+        old = type(module).__new__(type(module))
+        old.__setstate__(state)
+        found.append([getattr(old, name) for name in later])
+    return found
+
+
+@program()
+def lazy_modules_take_states_without_shapes(torch: Any) -> Any:
+    net, other = torch.nn.LazyLinear(2), torch.nn.LazyLinear(2)
+    found = repr(net.load_state_dict(other.state_dict()))
+    return found, net.has_uninitialized_params(), net(torch.ones(1, 3)).shape
+
+
+@program()
+def lazy_modules_go_through_a_file(torch: Any) -> Any:
+    import io
+
+    file, net = io.BytesIO(), torch.nn.LazyLinear(2)
+    torch.save(net.state_dict(), file)
+    file.seek(0)
+    found = torch.load(file, weights_only=False)
+    return [repr(value) for value in found.values()], found["weight"].requires_grad
+
+
+@program()
+def single_numbers_take_lines_of_one_element(torch: Any) -> Any:
+    net = torch.nn.Module()
+    net.limit = torch.nn.Parameter(torch.tensor(0.0))
+    refused = [
+        attempt("size mismatch for limit", net.load_state_dict, {"limit": torch.ones(*shape)})
+        for shape in ((3,), (0,), (1, 1))
+    ]
+    return refused, repr(net.load_state_dict({"limit": torch.ones(1)})), net.limit

@@ -357,3 +357,17 @@ def gradients_of_convolutions(torch: Any) -> Any:
         seen.append(getattr(grad, f"conv{dims}d_input")(x.shape, w, g, **options))
         seen.append(getattr(grad, f"conv{dims}d_weight")(x, w.shape, g, **options))
     return seen
+
+
+@program()
+def fused_layers_are_trained_as_their_parts_are(torch: Any) -> Any:
+    found = []
+    for bias in (False, True):
+        for trained in (False, True):
+            conv = torch.nn.Conv1d(1, 2, 1, bias=bias).requires_grad_(trained).eval()
+            bn = torch.nn.BatchNorm1d(2).eval()
+            fused = torch.nn.utils.fusion.fuse_conv_bn_eval(conv, bn)
+            found.append([p.requires_grad for p in fused.parameters()])
+    layers = torch.nn.Linear(1, 2).eval(), torch.nn.BatchNorm1d(3).eval()
+    fuse = torch.nn.utils.fusion.fuse_linear_bn_eval
+    return found, attempt("got linear.out_features=2 and bn.num_features=3", fuse, *layers)

@@ -490,3 +490,44 @@ def bilinear(torch: Any) -> Any:
             "must have the same dtype", f, torch.ones(3, 2), torch.ones(3, 4).double(), torch.ones(2, 2, 4)
         ),
     ]
+
+
+@program(warns="Argument order of nn.functional.embedding_bag was changed")
+def embedding_bag_in_the_order_of_old(torch: Any) -> Any:
+    table, index = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([0, 1, 1])
+    return torch.nn.functional.embedding_bag(table, index, torch.tensor([0, 1]))
+
+
+@program()
+def states_of_cells_in_one_tensor(torch: Any) -> Any:
+    cell = torch.nn.LSTMCell(2, 3)
+    torch.nn.init.constant_(cell.weight_ih, 0.5)
+    refused = attempt("must be tuple of Tensors, not Tensor", cell, torch.ones(1, 2), torch.ones(2, 1, 3))
+    return refused, [state.shape for state in cell(torch.ones(2), torch.ones(2, 3))]
+
+
+@program()
+def fractional_pools_of_nothing(torch: Any) -> Any:
+    found = []
+    for rank, pool in ((2, "fractional_max_pool2d"), (3, "fractional_max_pool3d")):
+        function = getattr(torch.nn.functional, pool)
+        for lead, size in (((0, 4), 2), ((2, 4), 0), ((0,), 2), ((2, 4), (0, *[1] * (rank - 1)))):
+            x = torch.ones(*lead, *[6] * rank, requires_grad=True)
+            values, indices = function(x, 2, output_size=size, return_indices=True)
+            values.sum().backward()
+            found += [values, indices, x.grad]
+        x, draws = torch.ones(2, 4, *[6] * rank), torch.ones(2, 4, rank)
+        found += [
+            attempt(
+                "Expected input to have non-zero size for non-batch dimensions", function, x[:, :0], 2, 2
+            ),
+            attempt("to have 3 dimensions, got 2", function, x, 2, 2, _random_samples=draws[0]),
+            attempt("no less then input batch size", function, x, 2, 2, _random_samples=draws[:0]),
+        ]
+    return found
+
+
+@program(warns="input's size at dim=0 does not match num_features")
+def statistics_of_other_channels(torch: Any) -> Any:
+    norm = torch.nn.InstanceNorm3d(3, track_running_stats=True)
+    return attempt("is invalid for input of size 3", norm, torch.ones(0, 4, 5, 6))

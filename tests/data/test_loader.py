@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import os
 import random
 import signal
@@ -496,3 +497,15 @@ def test_classes_that_take_the_type_of_a_sample(torch):
         return [kind[int].__origin__.__name__ for kind in kinds], [int(i) for i in Mine([1, 2])]
 
     both(torch, program)
+
+
+def test_what_a_worker_knows_of_itself_is_pytorchs_and_cannot_be_changed(torch):
+    data = "utils.data._utils.worker", "utils.data.worker"
+    theirs, ours = (
+        importlib.import_module(f"{t.__name__}.{name}") for t, name in zip((torch, rg), data, strict=True)
+    )
+    made = [m.WorkerInfo(1, 2, 3, [0]) for m in (theirs, ours)]
+    assert repr(made[0]) == repr(made[1])
+    for info in made:
+        with pytest.raises(AttributeError, match="cannot assign to field 'id'"):
+            info.id = 5

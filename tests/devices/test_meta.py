@@ -117,3 +117,19 @@ def test_it_takes_no_memory():
     assert (
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
     )  # KiB; there would be 1.6 million
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda library, x: library.empty_strided((2, 3), (1, 2), device="meta"),
+        lambda library, x: x.new_empty_strided((2, 3), (1, 2)),
+        lambda library, x: x.view(library.int32),
+        lambda library, x: x.view(library.float64),
+        lambda library, x: library.empty(1, 2, 3, 4, device="meta", memory_format=library.channels_last),
+    ],
+)
+def test_memory_may_lie_and_be_seen_in_any_way(make, torch):
+    found, expected = (make(library, library.ones(4, 6, device="meta")) for library in (rg, torch))
+    assert (found.is_meta, found.shape, found.stride()) == (True, expected.shape, expected.stride())
+    assert str(found.dtype) == str(expected.dtype)

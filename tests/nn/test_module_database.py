@@ -200,9 +200,10 @@ def test_a_copy_a_pickle_and_a_conversion_are_the_module(name):
         module, inputs, outputs = check(MODULES[name], given, "float64", False)
         for again in (copy.deepcopy(module), pickle.loads(pickle.dumps(module)), module.float().double()):
             assert repr(again) == repr(module)
-            with rg.no_grad():
-                same = tensors_in(call(again, inputs), rg.Tensor)
-            assert_same(same, [t.detach() for t in outputs], "float32", "output")
+            same = tensors_in(
+                call(again, inputs), rg.Tensor
+            )  # recorded: without gradients encoders leave padding out
+            assert_same([t.detach() for t in same], [t.detach() for t in outputs], "float32", "output")
 
 
 BAD = [name for name, info in MODULES.items() if info.module_error_inputs_func is not None]

@@ -78,7 +78,7 @@ LAYERS = (
         "types",
         "xpu",
     ),
-    ("distributed", "functorch", "hub", "quasirandom"),
+    ("distributed", "functorch", "hub", "quasirandom", "_jit_internal"),
     ("_functorch",),
     ("inspect", "alias"),
     ("cli",),

@@ -227,3 +227,36 @@ def test_files_without_checksums(torch, tmp_path):
     finally:
         torch.serialization.set_crc32_options(before)
     assert rg.load(tmp_path / "a.pt").tolist() == [0.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_tensors_without_values_keep_their_shape(torch, backwards):
+    writer, reader = (torch, rg) if backwards else (rg, torch)
+    file = io.BytesIO()
+    x = writer.ones(2, 3, device="meta").t()
+    writer.save(
+        {"x": x, "leaf": writer.ones(2, dtype=writer.int8, device="meta"), "p": writer.nn.Parameter(x)}, file
+    )
+    for library in (reader, writer):
+        file.seek(0)
+        found = library.load(file)
+        assert {name: (t.is_meta, t.shape, t.stride(), t.requires_grad) for name, t in found.items()} == {
+            "x": (True, (3, 2), (1, 3), False),
+            "leaf": (True, (2,), (1,), False),
+            "p": (True, (3, 2), (1, 3), True),
+        }
+        assert str(found["leaf"].dtype) == "torch.int8"
+
+
+class SavesItself(rg.Tensor):
+    """A tensor that is pickled as a list."""
+
+    def __reduce_ex__(self, protocol):
+        return list, (self.tolist(),)
+
+
+def test_a_class_of_tensors_may_say_how_it_is_pickled():
+    file = io.BytesIO()
+    rg.save(rg.ones(2).as_subclass(SavesItself), file)
+    file.seek(0)
+    assert rg.load(file, weights_only=False) == [1.0, 1.0]

@@ -45,6 +45,7 @@ def cases(t):
         (t.nn.Parameter(f([1.0])), f([1.0]), {}),
         (f([INF]), f([1.0]), {}), (f([INF]), f([INF]), {}), (f([0.0]), f([1e-3]), {}), (f([1.0]), f([0.0]), {}),
         (f([1], dtype=t.uint8), f([3], dtype=t.uint8), {}), (f([1.0]), f([1]), {}),
+        (t.ones(2, device="meta"), t.ones(2, device="meta"), {}), (t.ones(2, device="meta"), t.ones(2), {}),
     ]  # fmt: skip
 
 
@@ -75,7 +76,7 @@ ASKED = [
     {"dtype": "int64", "exclude_zero": True}, {"dtype": "float32", "low": 5, "high": 1},
     {"dtype": "int64", "requires_grad": True}, {"dtype": "float32", "low": NAN},
     {"dtype": "uint8", "low": -5, "high": 300}, {"dtype": "uint8", "low": -5, "high": -3},
-    {"dtype": "bool", "low": 0, "high": 1},
+    {"dtype": "bool", "low": 0, "high": 1}, {"dtype": "int64", "low": 3.5, "high": 4.5},
 ]  # fmt: skip
 
 

@@ -54,7 +54,6 @@ ADVICE = {
     "torch.q": _QUANTISED,
     "torch.sparse": _SPARSE,
     "torch.utils.cpp_extension": "No C++ is compiled here: write it in Python, with torch.autograd.Function.",
-    "torch.utils.model_zoo": _NET,
     "torch.xpu": _DEVICES,
 }
 _OTHERWISE = "Write it with the functions there are, or run this part where PyTorch is; docs/differences.md has a list."

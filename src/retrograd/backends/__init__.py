@@ -14,7 +14,7 @@ __getattr__, __dir__ = _lazily(
     __name__,
     {
         "retrograd.backends.flags": (
-            "cpu cuda cudnn cusparselt disable_global_flags flags_frozen miopen mkl mkldnn mps nnpack openmp "
+            "cpu cuda cudnn cusparselt disable_global_flags flags_frozen mha miopen mkl mkldnn mps nnpack openmp "
             "opt_einsum python_native quantized xnnpack"
         )
     },

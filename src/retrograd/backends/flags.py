@@ -138,6 +138,18 @@ class AttentionFlags(Flags):
             self._kernels.update(before)
 
 
+class MhaFlags(Flags):
+    """Whether `TransformerEncoder` leaves padding out where no gradient is needed."""
+
+    def get_fastpath_enabled(self) -> bool:
+        """Whether it may."""
+        return bool(vars(self)["fastpath"])
+
+    def set_fastpath_enabled(self, value: bool) -> None:
+        """Says whether it may."""
+        vars(self)["fastpath"] = value
+
+
 class Processor(Flags):
     """What the processor can do."""
 
@@ -174,6 +186,7 @@ mkldnn: Final = _with_precisions(
     "matmul",
     "rnn",
 )
+mha: Final = MhaFlags("mha", available=True, fastpath=True)
 mps: Final = Flags("mps", available=False)
 openmp: Final = Flags("openmp", available=False)
 nnpack: Final = Flags("nnpack", available=False, enabled=False)

@@ -45,6 +45,12 @@ class MetaArray(np.ndarray[Any, Any]):
             return self
         return untouched(self.view(ndarray), _own(dtype), order)
 
+    def view(self, kind: Any) -> Any:  # type: ignore[override]
+        """The same memory, as a class of arrays or as a dtype."""
+        if isinstance(kind, type) and issubclass(kind, ndarray):
+            return super().view(kind)
+        return seen(super().view(ndarray).view(_own(kind)))
+
     def __setitem__(self, key: Any, value: Any) -> None:
         pass  # there are no values
 
@@ -208,7 +214,7 @@ class MetaBackend(NumpyBackend):
         return x if isinstance(x, MetaArray) and dtype in (None, x.dtype) else self.array(x, dtype)
 
     def array(self, x: Any, dtype: Any = None, order: Any = "K", copy: bool = True, **options: Any) -> Any:
-        return blank(np.asarray(bare(x), _own(dtype)))
+        return untouched(np.asarray(bare(x), _own(dtype)), order=order)
 
     def ascontiguousarray(self, x: Any) -> Any:
         return x if x.flags.c_contiguous else untouched(x.view(ndarray), order="C")
@@ -217,6 +223,10 @@ class MetaBackend(NumpyBackend):
 
     def strided(self, memory: Array, dtype: Any, offset: int, shape: Shape, strides: Shape) -> Array:
         made: Array = seen(super().strided(memory.view(ndarray), _own(dtype), offset, shape, strides))
+        return made
+
+    def at_address(self, owner: Array, address: int, dtype: Any, shape: Shape, strides: Shape) -> Array:
+        made: Array = seen(super().at_address(bare(owner), address, _own(dtype), shape, strides))
         return made
 
     def stretch(self, x: Array, shape: Shape) -> Array:

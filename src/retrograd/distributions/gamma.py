@@ -15,6 +15,8 @@ from retrograd.ops.tensor.data import as_tensor
 
 __all__ = ["Gamma"]
 
+_standard_gamma = standard_gamma  # the name that packages import
+
 
 class Gamma(ExponentialFamily):
     """Sums of waiting times: `concentration` of them, at a `rate`. Its samples can be differentiated.

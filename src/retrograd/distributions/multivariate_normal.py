@@ -144,3 +144,13 @@ def squared_length(factor: Tensor, vector: Tensor) -> Tensor:
     columns = vector.reshape((-1, *vector.shape[samples:])).movedim(0, -1)
     found = (solve_triangular(factor, columns, upper=False) ** 2).sum(-2).movedim(-1, 0)
     return found.reshape((*vector.shape[:samples], *found.shape[1:]))
+
+
+# ---- what packages import of PyTorch's -------------------------------------------------------------------------------
+
+_batch_mahalanobis = squared_length
+
+
+def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
+    """The products of matrices and vectors, both of which may be batches."""
+    return (bmat @ bvec.unsqueeze(-1)).squeeze(-1)

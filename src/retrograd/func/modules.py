@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
@@ -26,7 +26,7 @@ def named_tensors(model: Any) -> dict[str, Tensor]:
     >>> list(rg.func.named_tensors(Affine()))
     ['weight', 'shift.b']
     """
-    if hasattr(model, "named_parameters"):
+    if _is_module(model):
         found = dict(model.named_parameters(remove_duplicate=False))
         found.update(model.named_buffers(remove_duplicate=False))
         return found
@@ -66,14 +66,30 @@ class _Place:
 
     def __init__(self, model: Any, name: str) -> None:
         *path, self.key = name.split(".")
-        for part in path:
-            model = _part(model, part)
+        for i, part in enumerate(path, 1):
+            is_module = _is_module(model)
+            model = _submodule(model, part, ".".join(path[:i])) if is_module else _part(model, part)
         self.owner = model
+        if self.key == "":
+            raise KeyError('tensor name can\'t be empty string ""')
 
-    def get(self) -> Any:
+    def swap(self, value: Any) -> Any:
+        """Puts a tensor here and gives the one that was; `_ABSENT` stands for none."""
+        _check_tensor(value, "")
+        before = self._get()
+        _check_tensor(before, f"attribute `{self.key}`: ")
+        if value is _ABSENT:
+            delattr(self.owner, self.key)
+        else:
+            self._set(value)
+        return before
+
+    def _get(self) -> Any:
+        if _is_module(self.owner):
+            return getattr(self.owner, self.key, _ABSENT)
         return _part(self.owner, self.key)
 
-    def set(self, value: Any) -> None:
+    def _set(self, value: Any) -> None:
         for table in ("_parameters", "_buffers"):  # where modules keep theirs
             held = getattr(self.owner, table, None)
             if isinstance(held, dict) and self.key in held:
@@ -85,6 +101,28 @@ class _Place:
             self.owner[int(self.key)] = value
         else:
             setattr(self.owner, self.key, value)
+
+
+_ABSENT: Final = object()
+
+
+def _is_module(thing: Any) -> bool:
+    """Whether this is an `nn.Module`, which is in a layer above this one."""
+    return hasattr(thing, "named_parameters")
+
+
+def _submodule(module: Any, name: str, path: str) -> Any:
+    found = getattr(module, name, _ABSENT)
+    if found is _ABSENT:
+        raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+    if not _is_module(found):
+        raise TypeError(f"submodule `{path}`: {found} is not an instance of torch.nn.Module")
+    return found
+
+
+def _check_tensor(value: Any, what: str) -> None:
+    if value is not None and value is not _ABSENT and not isinstance(value, Tensor):
+        raise TypeError(f"{what}{value} is not an instance of torch.Tensor")
 
 
 def _part(thing: Any, name: str) -> Any:
@@ -129,7 +167,10 @@ def functional_call(
     if not callable(module):
         raise TypeError(f"functional_call(): the model must be callable, but is {type_name(module)}")
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
-    with replaced_tensors(module, _merged(parameter_and_buffer_dicts), tie_weights, strict):
+    tensors = parameter_and_buffer_dicts
+    if not isinstance(tensors, Mapping):
+        tensors = _merged(tensors)
+    with replaced_tensors(module, tensors, tie_weights, strict):
         return module(*arguments, **(kwargs or {}))
 
 
@@ -137,23 +178,26 @@ def functional_call(
 def replaced_tensors(
     module: Any, tensors: Mapping[str, Tensor], tie_weights: bool, strict: bool
 ) -> Iterator[None]:
-    """A block in which a model has these tensors, by their names, in the place of its own."""
+    """A block in which a model has these tensors, by their names, in the place of its own.
+
+    One that the model puts in the place of a tensor is in the dict afterwards, as batch norms count their batches.
+    """
     given = _chosen(module, named_tensors(module), dict(tensors), tie_weights, strict)
-    places = [(_Place(module, name), value) for name, value in given.items()]
-    before = [place.get() for place, _ in places]
+    swapped: list[tuple[str, _Place, Any]] = []
     try:
-        for place, value in places:
-            place.set(value)
+        for name, value in given.items():
+            place = _Place(module, name)
+            swapped.append((name, place, place.swap(value)))
         yield
     finally:
-        for (place, _), value in zip(places, before, strict=True):
-            place.set(value)
+        for name, place, before in reversed(swapped):
+            now = place.swap(before)
+            if isinstance(tensors, dict) and name in tensors:
+                tensors[name] = now
 
 
 def _merged(dicts: Any) -> dict[str, Any]:
     """One dict of tensors by name."""
-    if isinstance(dicts, Mapping):
-        return dict(dicts)
     if not isinstance(dicts, Sequence) or not all(isinstance(d, Mapping) for d in dicts):
         raise ValueError(
             f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}"
@@ -186,6 +230,8 @@ def _chosen(
         text = f"Error(s) in reparametrizing for {type(module).__name__}:"
         text += f"\n\tUnexpected key(s): {_quoted(unknown)}." if unknown else ""
         raise RuntimeError(text + (f"\n\tMissing key(s): {_quoted(left)}." if left else ""))
+    if _is_module(module):
+        return given  # a module may have other tensors too, which are attributes
     return {name: value for name, value in given.items() if name in own}
 
 
@@ -229,6 +275,6 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _is_parameter(model: Any, name: str, tensor: Tensor) -> bool:
-    if hasattr(model, "named_parameters"):
+    if _is_module(model):
         return name in dict(model.named_parameters(remove_duplicate=False))
     return tensor.requires_grad

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -401,6 +401,7 @@ class _AlongDim(Module):
     """A function of the elements along a dimension."""
 
     dim: int | None
+    _added_later: ClassVar[dict[str, Any]] = {"dim": None}
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()

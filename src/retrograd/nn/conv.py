@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd.core.tensor import Tensor
 from retrograd.nn import functional as F
@@ -32,6 +32,7 @@ class _ConvNd(Module):
     output_padding: tuple[int, ...]
     groups: int
     padding_mode: str
+    _added_later: ClassVar[dict[str, Any]] = {"padding_mode": "zeros"}
     weight: Tensor
     bias: Tensor | None
 

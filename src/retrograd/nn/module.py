@@ -6,7 +6,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from inspect import signature
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from retrograd.autograd.gradients import forget_gradient
 from retrograd.backends.dtype_class import dtype_of
@@ -96,6 +96,8 @@ class Module(HookedCalls, SavedState):
     dump_patches: bool = False
     call_super_init: bool = False
     training: bool
+    # Attributes that pickles of old versions do not have, and what they were.
+    _added_later: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init and (args or kwargs):
@@ -563,6 +565,8 @@ class Module(HookedCalls, SavedState):
         fields.update(state)
         for name, make in _FIELDS.items():
             fields.setdefault(name, make())
+        for name, value in self._added_later.items():
+            fields.setdefault(name, value)
         self._make_tables()
 
     def _replicate_for_data_parallel(self) -> Self:

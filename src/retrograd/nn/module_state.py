@@ -299,7 +299,7 @@ def _take(module: Any, name: str, key: str, tensor: Any, value: Any, assign: boo
         )
     lazy = is_lazy(tensor)
     if not lazy and not is_lazy(value):
-        if len(tensor.shape) == 0 and len(value.shape) == 1:
+        if len(tensor.shape) == 0 and tuple(value.shape) == (1,):
             value = value[0]  # what old versions saved of a single number
         if tuple(value.shape) != tuple(tensor.shape):
             return (
@@ -321,7 +321,8 @@ def _take(module: Any, name: str, key: str, tensor: Any, value: Any, assign: boo
                         f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
                         "current model, which is a no-op. (Did you mean to pass `assign=True`?)"
                     )
-                tensor.copy_(value)
+                if not (lazy and is_lazy(value)):  # neither has anything to copy
+                    tensor.copy_(value)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told with the others
         verb = "swapping" if swap else "copying"
         return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd.core.tensor import Tensor
 from retrograd.nn import functional as F
@@ -36,6 +36,7 @@ class MultiheadAttention(Module):
 
     bias_k: Tensor | None
     bias_v: Tensor | None
+    _added_later: ClassVar[dict[str, Any]] = {"_qkv_same_embed_dim": True}
 
     def __init__(
         self,

@@ -184,11 +184,12 @@ class UninitializedTensorMixin:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         tensor: Any = self
-        return _without_shape, (type(self), tensor.requires_grad, self.blank)
+        return type(self), (tensor.requires_grad, self.device, self.dtype)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
-            memo[id(self)] = _without_shape(*self.__reduce_ex__(4)[1])
+            kind, args = self.__reduce_ex__(4)
+            memo[id(self)] = kind(*args)
         return memo[id(self)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd.core.tensor import Tensor
 from retrograd.nn import functional as F
@@ -230,6 +230,8 @@ class AvgPool2d(_AvgPoolNd):
 
 class AvgPool3d(AvgPool2d):
     """The mean of each window of a volume. The arguments are those of AvgPool2d."""
+
+    _added_later: ClassVar[dict[str, Any]] = {"padding": 0, "ceil_mode": False, "count_include_pad": True}
 
     def forward(self, input: Tensor) -> Tensor:
         """The means."""

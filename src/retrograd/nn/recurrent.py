@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
+from retrograd.core.autocast import autocasting
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.nn import init
@@ -28,6 +29,7 @@ class RNNBase(Module):
     """
 
     mode: str
+    _added_later: ClassVar[dict[str, Any]] = {"proj_size": 0}
 
     def __init__(
         self,
@@ -128,37 +130,40 @@ class RNNBase(Module):
         """The outputs of the last layer, and the last states of all layers and directions."""
         if isinstance(input, PackedSequence):
             return self._run_packed(input, states)
-        self._check_input(input)
+        if input.dim() not in (2, 3):
+            what = "tensor " if self.mode.startswith("RNN") else ""
+            raise ValueError(
+                f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.dim()}D {what}instead"
+            )
         batched = input.dim() == 3
         if not batched:
             input = input.unsqueeze(0 if self.batch_first else 1)
             states = None if states is None else tuple(s.unsqueeze(1) for s in states)
-        states = self._states(states, input.shape[0 if self.batch_first else 1], input)
+        states = self._zeros(input, None) if states is None else states
+        self.check_forward_args(input, self._as_hx(states), None)
         out, *last = self._call(input, *self._arguments(states), self.batch_first)
         if batched:
             return out, tuple(last)
         return out.squeeze(0 if self.batch_first else 1), tuple(s.squeeze(1) for s in last)
 
     def _run_packed(self, packed: PackedSequence, states: State | None) -> tuple[PackedSequence, State]:
-        self._check_features(packed.data)
-        if states is not None and packed.sorted_indices is not None:
-            states = tuple(s.index_select(1, packed.sorted_indices) for s in states)
-        states = self._states(states, int(packed.batch_sizes[0]), packed.data)
-        out, *last = self._call(packed.data, packed.batch_sizes, *self._arguments(states))
-        if packed.unsorted_indices is not None:
-            last = [s.index_select(1, packed.unsorted_indices) for s in last]
-        return PackedSequence(out, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices), tuple(
-            last
-        )
+        data, sizes = packed.data, packed.batch_sizes
+        if states is None:
+            states = self._zeros(data, sizes)
+        else:
+            states = self._permuted(states, packed.sorted_indices)
+        self.check_forward_args(data, self._as_hx(states), sizes)
+        out, *last = self._call(data, sizes, *self._arguments(states))
+        outputs = PackedSequence(out, sizes, packed.sorted_indices, packed.unsorted_indices)
+        return outputs, self._permuted(tuple(last), packed.unsorted_indices)
 
     def _call(self, *args: Any) -> Any:
         return _FUNCTIONS[self.mode](*args)
 
     def _arguments(self, states: State) -> tuple[Any, ...]:
         """Those that the function has in both of its forms."""
-        hx = states if len(states) == 2 else states[0]
         return (
-            hx,
+            self._as_hx(states),
             self._flat_weights,
             self.bias,
             self.num_layers,
@@ -167,41 +172,73 @@ class RNNBase(Module):
             self.bidirectional,
         )
 
-    def _state_shapes(self, batch: int) -> list[tuple[int, ...]]:
-        """The shapes of the states: the hidden one, and an LSTM's cell."""
-        count = self.num_layers * len(self._suffixes())
-        hidden = (count, batch, self.proj_size or self.hidden_size)
-        return [hidden, (count, batch, self.hidden_size)] if self.mode == "LSTM" else [hidden]
+    def _as_hx(self, states: State) -> Any:
+        """States as a program gives them: a tensor, or an LSTM's two."""
+        return states if self.mode == "LSTM" else states[0]
 
-    def _states(self, states: State | None, batch: int, like: Tensor) -> State:
-        """The first states: zeros if none are given."""
-        shapes = self._state_shapes(batch)
-        if states is None:
-            return tuple(like.new_zeros(shape) for shape in shapes)
-        for i, (state, shape) in enumerate(zip(states, shapes, strict=True)):
-            if tuple(state.shape) != shape:
-                which = f"hidden[{i}]" if self.mode == "LSTM" else "hidden"
-                raise RuntimeError(f"Expected {which} size {shape}, got {list(state.shape)}")
-        return states
+    def _permuted(self, states: State, order: Tensor | None) -> State:
+        found = self.permute_hidden(self._as_hx(states), order)
+        return found if self.mode == "LSTM" else (found,)
 
-    def _check_input(self, input: Tensor) -> None:
-        if input.dim() not in (2, 3):
+    def _zeros(self, input: Tensor, batch_sizes: Tensor | None) -> State:
+        """The first states, if none are given."""
+        shapes = [self.get_expected_hidden_size(input, batch_sizes)]
+        if self.mode == "LSTM":
+            shapes.append(self.get_expected_cell_size(input, batch_sizes))
+        return tuple(input.new_zeros(shape) for shape in shapes)
+
+    # -- checks, by PyTorch's names, under which subclasses call and override them ---------------------------------
+
+    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
+        """The shape of the hidden states."""
+        count, batch, size = self.get_expected_cell_size(input, batch_sizes)
+        return count, batch, self.proj_size or size
+
+    def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
+        """The shape of an LSTM's cells."""
+        batch = input.shape[0 if self.batch_first else 1] if batch_sizes is None else int(batch_sizes[0])
+        return self.num_layers * len(self._suffixes()), batch, self.hidden_size
+
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
+        """Refuses an input of another dtype, rank or number of features."""
+        dtype, rank = self._flat_weights[0].dtype, 3 if batch_sizes is None else 2
+        if input.dtype != dtype and not autocasting():
             raise ValueError(
-                f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.dim()}D instead"
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: "
+                f"input.to({dtype}), or convert model: model.to({input.dtype})"
             )
-        self._check_features(input)
-
-    def _check_features(self, data: Tensor) -> None:
-        dtype = self.weight_ih_l0.dtype
-        if data.dtype != dtype:
-            raise ValueError(
-                f"RNN input dtype ({data.dtype}) does not match weight dtype ({dtype}). Convert input: "
-                f"input.to({dtype}), or convert model: model.to({data.dtype})"
-            )
-        if data.shape[-1] != self.input_size:
+        if input.dim() != rank:
+            raise RuntimeError(f"input must have {rank} dimensions, got {input.dim()}")
+        if input.shape[-1] != self.input_size:
             raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {data.shape[-1]}"
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
             )
+
+    def check_hidden_size(
+        self, hx: Tensor, expected_hidden_size: tuple[int, ...], msg: str = "Expected hidden size {}, got {}"
+    ) -> None:
+        """Refuses a state of another shape."""
+        if tuple(hx.shape) != expected_hidden_size:
+            raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
+
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+        """Refuses an input and states that do not fit."""
+        self.check_input(input, batch_sizes)
+        expected = self.get_expected_hidden_size(input, batch_sizes)
+        if self.mode == "LSTM":
+            self.check_hidden_size(hidden[0], expected, "Expected hidden[0] size {}, got {}")
+            expected = self.get_expected_cell_size(input, batch_sizes)
+            self.check_hidden_size(hidden[1], expected, "Expected hidden[1] size {}, got {}")
+        else:
+            self.check_hidden_size(hidden, expected)
+
+    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+        """States in another order of their samples."""
+        if permutation is None:
+            return hx
+        if self.mode == "LSTM":
+            return tuple(state.index_select(1, permutation) for state in hx)
+        return hx.index_select(1, permutation)
 
     def _check_unbatched(self, input: Any, states: State, names: str) -> None:
         if isinstance(input, PackedSequence):

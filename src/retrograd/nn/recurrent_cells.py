@@ -123,8 +123,14 @@ class LSTMCell(RNNCellBase):
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
-    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Tensor]:
         """The next hidden state and cell."""
+        if isinstance(hx, Tensor):
+            if input.dim() == 2:
+                raise TypeError(
+                    "lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not Tensor"
+                )
+            hx = hx.unbind()
         h, c = self._next(lstm_cell, input, hx)
         return h, c
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd.core.tensor import Tensor
 from retrograd.nn import functional as F
@@ -220,6 +220,8 @@ class Upsample(Module):
     >>> rg.nn.Upsample(scale_factor=2)(rg.tensor([[[1.0, 2.0]]]))
     tensor([[[1., 1., 2., 2.]]])
     """
+
+    _added_later: ClassVar[dict[str, Any]] = {"recompute_scale_factor": True}
 
     def __init__(
         self,

@@ -6,9 +6,12 @@ import copy
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from retrograd.backends.flags import mha
+from retrograd.core.autocast import setting
 from retrograd.core.tensor import Tensor
 from retrograd.nn import functional as F
 from retrograd.nn import init
+from retrograd.nn.activation import GELU, ReLU
 from retrograd.nn.containers import ModuleList
 from retrograd.nn.dropout import Dropout
 from retrograd.nn.linear import Linear
@@ -17,7 +20,7 @@ from retrograd.nn.multihead_attention import MultiheadAttention
 from retrograd.nn.normalization import LayerNorm
 from retrograd.ops.nn.multi_head_attention import additive_mask
 from retrograd.ops.shape.diagonals import triu
-from retrograd.ops.tensor.create import full
+from retrograd.ops.tensor.create import arange, full
 
 Activation = str | Callable[[Tensor], Tensor]
 
@@ -216,6 +219,19 @@ class TransformerDecoderLayer(_Layer):
         )
 
 
+def _can_leave_out(layer: Module) -> bool:
+    """Whether PyTorch has a way to compute encoder layers like this one without padding."""
+    return (
+        isinstance(layer, TransformerEncoderLayer)
+        and not layer.norm_first
+        and layer.self_attn.batch_first
+        and layer.self_attn.in_proj_bias is not None
+        and (layer.activation in (F.relu, F.gelu) or isinstance(layer.activation, (ReLU, GELU)))
+        and layer.norm1.eps == layer.norm2.eps
+        and layer.self_attn.num_heads % 2 == 0
+    )
+
+
 class TransformerEncoder(Module):
     """Several encoder layers, one after the other.
 
@@ -223,7 +239,9 @@ class TransformerEncoder(Module):
         encoder_layer: what they are copies of.
         num_layers: how many there are.
         norm: what comes after the last.
-        enable_nested_tensor, mask_check: PyTorch's ways to skip padding; nothing depends on them here.
+        enable_nested_tensor: whether padding at the ends of sequences is left out in evaluation without gradients, so
+            that the last layer gives zeros there.
+        mask_check: accepted for PyTorch's sake: what is no padding at an end is never left out.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.TransformerEncoderLayer(8, nhead=2, dim_feedforward=16)
@@ -245,6 +263,7 @@ class TransformerEncoder(Module):
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
         self.mask_check = mask_check
+        self.use_nested_tensor: bool = enable_nested_tensor and _can_leave_out(encoder_layer)
 
     def forward(
         self,
@@ -260,7 +279,19 @@ class TransformerEncoder(Module):
         causal = _is_causal(mask, is_causal, _length(src, batch_first))
         for layer in self.layers:
             src = layer(src, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
+        if padding is not None and mask is None and self._leaves_out(src, padding):
+            src = src.masked_fill((padding != 0).unsqueeze(-1), 0.0)
         return src if self.norm is None else self.norm(src)
+
+    def _leaves_out(self, x: Tensor, padding: Tensor) -> bool:
+        """Whether PyTorch computes without the padding of a batch, which is zeros then."""
+        first = self.layers[0]
+        if not getattr(self, "use_nested_tensor", False) or first.training or x.dim() != 3:
+            return False
+        if x.requires_grad or setting("cuda")[0] or not mha.get_fastpath_enabled():
+            return False
+        real = padding == 0
+        return bool((real.sum(-1, keepdim=True) > arange(real.shape[-1], device=real.device)).eq(real).all())
 
 
 class TransformerDecoder(Module):

@@ -50,6 +50,20 @@ def _reverse_repeat_tuple(t: Iterable[Any], n: int) -> tuple[Any, ...]:
     return tuple(x for x in reversed(list(t)) for _ in range(n))
 
 
+def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
+    """The sizes that are asked for; where one is None, the default that is as far from the end.
+
+    >>> _list_with_default([None, 3], [1, 4, 5])
+    [4, 3]
+    """
+    if isinstance(out_size, int):
+        return out_size
+    count = len(out_size)
+    if count >= len(defaults):
+        raise ValueError(f"Input dimension should be at least {count + 1}")
+    return [last if size is None else size for size, last in zip(out_size, defaults[-count:], strict=True)]
+
+
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Takes a prefix, as the "module." of a parallel module, off the keys of a state dict and of its metadata.
 

@@ -10,6 +10,7 @@ from retrograd.lazy import lazily as _lazily
 if _typing.TYPE_CHECKING:
     from retrograd.serialization.choices import (
         LoadEndianness,
+        SourceChangeWarning,
         get_crc32_options,
         get_default_load_endianness,
         get_default_mmap_options,
@@ -33,8 +34,9 @@ else:
         __name__,
         {
             "retrograd.serialization.choices": (
-                "LoadEndianness get_crc32_options get_default_load_endianness get_default_mmap_options "
-                "set_crc32_options set_default_load_endianness set_default_mmap_options skip_data"
+                "LoadEndianness SourceChangeWarning get_crc32_options get_default_load_endianness "
+                "get_default_mmap_options set_crc32_options set_default_load_endianness "
+                "set_default_mmap_options skip_data"
             ),
             "retrograd.serialization.loading": "get_unsafe_globals_in_checkpoint load",
             "retrograd.serialization.names": "add_safe_globals clear_safe_globals get_safe_globals safe_globals",
@@ -46,6 +48,7 @@ else:
 
 __all__ = [
     "LoadEndianness",
+    "SourceChangeWarning",
     "add_safe_globals",
     "clear_safe_globals",
     "default_restore_location",

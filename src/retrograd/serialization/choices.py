@@ -18,6 +18,10 @@ class LoadEndianness(Enum):
     BIG = 3
 
 
+class SourceChangeWarning(Warning):
+    """A class was changed since its pickle was written; programs silence it. It is never given here."""
+
+
 class _Choices(threading.local):
     """The choices, and their defaults."""
 

@@ -16,11 +16,21 @@ import numpy as np
 
 from retrograd.backends.device import device
 from retrograd.backends.dtype_class import BY_NAME, dtype
+from retrograd.backends.meta import META
 from retrograd.backends.mirror import mirrored
 from retrograd.core.plain import Size
 from retrograd.core.tensor import TENSOR_FIELDS, Tensor, rebuild_leaf
 from retrograd.errors import DTYPE_NAMES
-from retrograd.serialization.storages import refused, shown, tensor_in, unknown_kind, whole, whole_numbers
+from retrograd.ops.tensor.buffers import empty_strided
+from retrograd.serialization.storages import (
+    LARGEST,
+    refused,
+    shown,
+    tensor_in,
+    unknown_kind,
+    whole,
+    whole_numbers,
+)
 from retrograd.values import Array, DType
 
 # -- tensors ---------------------------------------------------------------------------------------------------------
@@ -54,6 +64,16 @@ def rebuild_tensor_v3(
     if kind.held is None:
         raise unknown_kind(repr(kind))
     return _seen(tensor_in(storage, offset, size, stride, requires_grad, kind.held), metadata)
+
+
+def rebuild_meta_tensor(kind: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
+    """A tensor on the device meta, which has no values."""
+    sizes, strides = whole_numbers(tuple(size), "size"), whole_numbers(tuple(stride), "stride")
+    if not isinstance(kind, dtype) or kind.held is None or requires_grad not in (True, False):
+        raise refused("a tensor on the device meta has no dtype, or neither requires a gradient nor does not")
+    if len(sizes) != len(strides) or math.prod(sizes) * kind.itemsize > LARGEST:
+        raise refused(f"a tensor on the device meta has the sizes {sizes} and the strides {strides}")
+    return empty_strided(sizes, strides, dtype=kind, device=META, requires_grad=requires_grad)
 
 
 def _seen(tensor: Tensor, metadata: Any) -> Tensor:
@@ -107,7 +127,13 @@ def plain_state(state: Any) -> dict[str, Any]:
     return state
 
 
-TENSOR_MAKERS: Final = (rebuild_tensor, rebuild_tensor_v2, rebuild_tensor_v3, rebuild_parameter)
+TENSOR_MAKERS: Final = (
+    rebuild_tensor,
+    rebuild_tensor_v2,
+    rebuild_tensor_v3,
+    rebuild_parameter,
+    rebuild_meta_tensor,
+)
 
 
 def leaf_of_old_file(kind: Any, array: Any, requires_grad: Any, grad_dtype: Any, state: Any) -> Any:

@@ -139,7 +139,7 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
-            return self._tensor(obj)
+            return NotImplemented if _pickles_itself(type(obj)) else self._tensor(obj)
         if isinstance(obj, Size):
             return torch_name("torch", "Size"), (tuple(obj),)
         if isinstance(obj, device):
@@ -175,7 +175,7 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
     def _tensor(self, tensor: Tensor) -> tuple[Any, tuple[Any, ...]]:
         """The function that makes a tensor again, and its arguments."""
         kind, state = type(tensor), tensor._user_state()
-        is_parameter = kind.__name__ == "Parameter" and kind.__module__.endswith("nn.parameter")
+        is_parameter = _is_parameter(kind)
         if not is_parameter:
             warn_if_has_hooks(tensor)
         made = self._bare(tensor, tensor.requires_grad and not is_parameter)
@@ -192,6 +192,9 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
 
     def _bare(self, tensor: Tensor, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
         """The function and arguments for a tensor without its class and attributes."""
+        if tensor.is_meta:
+            without = torch_name("torch._utils", "_rebuild_meta_tensor_no_storage")
+            return without, (tensor.dtype, tensor.size(), tensor.stride(), requires_grad)
         storage, array = self._storage(tensor)
         item = array.itemsize
         if array.size:
@@ -237,6 +240,17 @@ class _Reduced:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return self.reduced
+
+
+def _is_parameter(kind: type) -> bool:
+    """Whether a class is `nn.Parameter`, which is in a layer above this one."""
+    return kind.__name__ == "Parameter" and kind.__module__.endswith("nn.parameter")
+
+
+def _pickles_itself(kind: type) -> bool:
+    """Whether a class of tensors, or one between it and ours, says itself how it is pickled."""
+    own = next(base for base in kind.__mro__ if "__reduce_ex__" in vars(base) or "__reduce__" in vars(base))
+    return own is not Tensor and not _is_parameter(own)
 
 
 def _bits(array: Any) -> Any:

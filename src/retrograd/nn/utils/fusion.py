@@ -52,7 +52,10 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     """A linear layer that gives what `bn(linear(x))` gives. Both must be in evaluation mode."""
     _check_eval(linear, bn)
     if bn.num_features not in (linear.out_features, 1):
-        raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1")
+        raise AssertionError(
+            "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "
+            f"linear.out_features={linear.out_features} and bn.num_features={bn.num_features}"
+        )
     fused = copy.deepcopy(linear)
     fused.weight, fused.bias = fuse_linear_bn_weights(
         fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
@@ -89,13 +92,10 @@ def _fused(
     shape: list[int],
 ) -> tuple[Parameter, Parameter]:
     """A layer's weight and bias after the scale and shift of a batch norm; `shape` says where the channels are."""
-    bias = zeros_like(mean) if bias is None else bias
+    bias = zeros_like(mean) if bias is None else bias  # one that the layer has not got is not trained
     bn_weight = ones_like(mean) if bn_weight is None else bn_weight
     bn_bias = zeros_like(mean) if bn_bias is None else bn_bias
     scale = bn_weight * (variance + eps).rsqrt()
     made = (weight * scale.reshape(shape)).to(weight.dtype)
     shift = ((bias - mean) * scale + bn_bias).to(bias.dtype)
-    requires_grad = weight.requires_grad
-    return Parameter(made.detach(), requires_grad), Parameter(
-        shift.detach(), bias.requires_grad or requires_grad
-    )
+    return Parameter(made.detach(), weight.requires_grad), Parameter(shift.detach(), bias.requires_grad)

@@ -50,7 +50,7 @@ class MaximaAt(Maxima):
         flat, values, positions = flattened(x, lead), None, None
         for place in self.candidates(x.shape[len(lead) :], len(lead)):
             where = xp.asarray(place)
-            index = where.reshape((*where.shape[: len(lead)], -1))
+            index = flattened(where, where.shape[: len(lead)])
             if index.size == index.shape[-1]:  # the same in all images
                 found = flat.take(index.reshape(-1), len(lead))
             else:

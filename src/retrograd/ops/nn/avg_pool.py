@@ -286,4 +286,6 @@ def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
     """The p-norm (`norm_type`) of every window of volumes: the p-th root of the sum of p-th powers."""
+    if autocasting_on_cpu():  # as PyTorch's sum by avg_pool3d
+        return in_float32(lp_pool3d, input, norm_type, kernel_size, stride, ceil_mode)
     return _lp_pool("lp_pool3d", 3, input, norm_type, kernel_size, stride, ceil_mode)

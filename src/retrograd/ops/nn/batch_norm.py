@@ -231,7 +231,7 @@ def instance_norm(
     for running, moved in ((running_mean, mean), (running_var, var)):
         if running is not None and use_input_stats and n:
             before_write(running.array)
-            running.array[...] = moved.array.reshape(n, c).mean(axis=0)
+            running.array[...] = reshape(moved, (n, c)).array.mean(axis=0)
             running._bump_version()
     found: Tensor = reshape(out, x.array.shape)
     return found

@@ -11,6 +11,7 @@ from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.families import added
+from retrograd.core.places import warn
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
@@ -337,6 +338,12 @@ def embedding_bag(
     """
     name = "embedding_bag"
     indices, table = require_tensor(name, "input", 1, input), require_tensor(name, "weight", 2, weight)
+    if table.array.dtype == np.int64 and indices.is_floating_point():  # as the order once was
+        warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`."
+        )
+        indices, table = table, indices
     factors = per_sample_weights
     _check_bag_options(indices, factors, mode, scale_grad_by_freq, sparse)
     shape = indices.array.shape

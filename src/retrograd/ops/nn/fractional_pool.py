@@ -38,7 +38,7 @@ def _starts(n: int, m: int, k: int, samples: Array) -> Array:
     alpha = one(n - k) / one(max(m - 1, 1))
     steps = (xp.arange(m, dtype=samples.dtype) + samples[..., None]) * alpha
     found = steps.astype(np.int64) - (samples * alpha).astype(np.int64)[..., None]
-    found[..., -1] = n - k
+    found[..., m - 1 :] = n - k
     return found
 
 
@@ -56,10 +56,12 @@ def _samples(x: Tensor, given: Any, rank: int) -> Array:
     if given is None:
         return uniform_array(stream_of(None, device_of(x.array)), wanted, x.array.dtype)
     samples = require_tensor("fractional_max_pool", "_random_samples", 6, given).array
+    if samples.ndim != 3:
+        raise ShapeError(f"Expect _random_samples to have 3 dimensions, got {samples.ndim}")
     for d, name in enumerate(
         ("no less then input batch size", "equals to input channel size", f"equals to {rank}")
     ):
-        if samples.ndim != 3 or samples.shape[d] < wanted[d] or (d > 0 and samples.shape[d] != wanted[d]):
+        if samples.shape[d] < wanted[d] or (d > 0 and samples.shape[d] != wanted[d]):
             raise ShapeError(
                 f"Expect _random_samples.size({d}) {name}. They are of shapes {sizes(samples.shape)} "
                 f"and {sizes(x.array.shape)}."
@@ -89,6 +91,11 @@ def _fractional(
     kernel = spread_ints(ints(function, "kernel_size", 2, kernel_size), rank, message)
     size = _ratio_size(function, shape, output_ratio, rank) if output_size is None else None
     target = size or spread_ints(ints(function, "output_size", 3, output_size), rank, message)
+    if 0 in shape[1:]:
+        raise ShapeError(
+            f"{function}(): Expected input to have non-zero size for non-batch dimensions, but it is of shape "
+            f"{sizes(shape)}"
+        )
     _check_fit(function, shape[-rank:], target, kernel)
     samples = _samples(x, given, rank)
     # PyTorch draws for the width first in two dimensions, and last in three.
@@ -105,8 +112,8 @@ def _fractional(
 def _check_fit(function: str, size: Sequence[int], target: Shape, kernel: Shape) -> None:
     names = ("time", "height", "width")[3 - len(size) :]
     for name, n, m, k in zip(names, size, target, kernel, strict=True):
-        if m < 1 or n < 1:
-            raise ShapeError(f"{function}(): input and output need an element in each dimension")
+        if m < 0:
+            raise ShapeError(f"{function}(): there are no {m} windows")
         if k < 1:
             raise ShapeError(
                 f"{function}(): windows need an element in each dimension, but kernel_size is {k}"

@@ -13,7 +13,7 @@ from retrograd.backends.casts import cast
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply_n
-from retrograd.core.autocast import autocasting_on_gpu, in_float32
+from retrograd.core.autocast import autocasting_on_cpu, autocasting_on_gpu, in_float32
 from retrograd.core.families import added
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
@@ -463,6 +463,8 @@ def local_response_norm(
 ) -> Tensor:
     """`input / (k + alpha * m) ** beta`, where m is the mean square of `size` neighbouring channels."""
     x = require_tensor("local_response_norm", "input", 1, input)
+    if autocasting_on_cpu() and x.array.ndim > 3:  # PyTorch takes the means by avg_pool3d
+        return in_float32(local_response_norm, x, size, alpha, beta, k)
     if x.array.ndim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {x.array.ndim} dimensions)")
     size = int_from("local_response_norm", "size", 2, size)

@@ -388,10 +388,8 @@ def max_pool3d(
     return_indices: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The largest element of every window of volumes [batch, channel, depth, height, width]; see max_pool1d."""
-    if autocasting_on_cpu():
-        return in_float32(
-            max_pool3d, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
-        )
+    if autocasting_on_cpu() and not return_indices:  # the function with indices is not on PyTorch's list
+        return in_float32(max_pool3d, input, kernel_size, stride, padding, dilation, ceil_mode)
     found: Tensor | tuple[Tensor, Tensor] = max_pool(
         "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
     )

@@ -10,6 +10,7 @@ import numpy as np
 from retrograd.backends.base import Backend
 from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting_on_cpu, in_float32
 from retrograd.core.families import Linear
 from retrograd.core.op import Unary
 from retrograd.core.tensor import Tensor
@@ -193,6 +194,8 @@ def constant_border(x: Tensor, pad: Any, value: Any) -> Tensor:
 def _bordered(x: Tensor, widths: Shape, mode: str) -> Tensor:
     """The modes that repeat elements of the input."""
     count, ndim, shape = len(widths) // 2, x.array.ndim, x.array.shape
+    if autocasting_on_cpu() and (mode == "replicate" or (mode == "reflect" and count < 3)):
+        return in_float32(_bordered, x, widths, mode)
     if mode not in BORDERS:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if not 1 <= count <= 3 or ndim not in (count + 1, count + 2):

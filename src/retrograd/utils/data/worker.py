@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 from collections.abc import Callable
+from dataclasses import dataclass
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from retrograd.utils.exceptions import ExceptionWrapper
 SHORT = 1 << 14  # bytes: a batch that is no larger travels through the pipe
 
 
+@dataclass(frozen=True, slots=True)
 class WorkerInfo:
     """Which worker a process is.
 
@@ -28,16 +30,15 @@ class WorkerInfo:
         num_workers: how many there are.
         seed: of its random numbers.
         dataset: its copy of the dataset.
+        rng, worker_method: about workers that are threads, of which there are none here.
     """
 
-    def __init__(self, id: int, num_workers: int, seed: int, dataset: Any) -> None:
-        self.id = id
-        self.num_workers = num_workers
-        self.seed = seed
-        self.dataset = dataset
-
-    def __repr__(self) -> str:
-        return f"WorkerInfo(id={self.id}, num_workers={self.num_workers}, seed={self.seed}, dataset={self.dataset!r})"
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+    rng: Any = None
+    worker_method: str | None = "multiprocessing"
 
 
 _info: WorkerInfo | None = None
