@@ -103,8 +103,8 @@ SUBPACKAGES = [
 # Modules that are no part of the public interface, and yet are attributes of the package.
 INTERNAL = [
     "_C", "__config__", "__future__", "_dynamo", "_functorch", "_inductor", "_jit_internal", "_logging", "_ops",
-    "_tensor_str", "_vmap_internals", "backends", "functional", "inspect", "return_types", "serialization", "sparse", "storage",
-    "torch_version", "types", "version",
+    "_tensor_str", "_vmap_internals", "backends", "functional", "inspect", "return_types", "serialization", "sparse",
+    "storage", "torch_version", "types", "version",
 ]  # fmt: skip
 # PyTorch's names that are Python's own: assigned after the imports, because other modules could not use them as names.
 DTYPE_ALIASES = {
