@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
 
 import pytest
 
@@ -83,6 +84,7 @@ def test_functions_that_would_be_compiled_are_left_as_they_are():
     assert rg.jit.ignore(f) is f
     assert rg.jit.ignore(drop=True)(f) is f
     assert rg.compiler.disable(f) is rg.compiler.disable()(f) is f
+    assert import_module("retrograd._dynamo").is_dynamo_supported() is False
     with pytest.raises(RuntimeError, match="Either mode or options"):
         rg.compile(f, mode="default", options={})
 

@@ -56,8 +56,8 @@ class Parameter(Tensor, metaclass=_ParameterKind):
         made.requires_grad = requires_grad
         return made
 
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
-        pass  # __new__ has done it
+    def __init__(self, *args: Any, **named: Any) -> None:
+        pass  # __new__ has done it, which in a subclass may ask for more
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
@@ -223,9 +223,6 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
         return _without_shape(cls, requires_grad, empty(0, device=device, dtype=dtype))
 
-    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
-        pass
-
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is not known yet: a lazy module finds it when it is first called."""
@@ -240,9 +237,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         made._is_buffer = True
         return made
 
-    def __init__(
-        self, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
-    ) -> None:
+    def __init__(self, *args: Any, **named: Any) -> None:
         pass
 
 
