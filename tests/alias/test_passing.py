@@ -89,6 +89,37 @@ def test_functions_that_would_be_compiled_are_left_as_they_are():
         rg.compile(f, mode="default", options={})
 
 
+class Repeated(rg.jit.ScriptModule):
+    __constants__ = ("times",)
+
+    def __init__(self, times):
+        super().__init__()
+        self.times = times
+        self.weight = rg.nn.Parameter(rg.full((2, 2), 0.5))
+
+    @rg.jit.script_method
+    def forward(self, x):
+        for _ in range(self.times):
+            x = x @ self.weight
+        return x
+
+
+def test_a_module_of_scripted_methods_is_a_module():
+    model = rg.nn.Sequential(Repeated(2), rg.nn.Identity())
+    model(rg.ones(1, 2)).sum().backward()
+    assert model[0].weight.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+    assert not isinstance(model, rg.jit.ScriptModule)
+
+
+def test_a_class_of_traced_modules_fails_when_it_is_made():
+    class Generated(rg.fx.GraphModule):
+        pass
+
+    assert issubclass(Generated, rg.nn.Module)
+    with pytest.raises(NotImplementedError, match="not traced or compiled here"):
+        Generated(rg.nn.Module(), None)
+
+
 def test_compile_says_once_that_it_does_nothing(monkeypatch):
     monkeypatch.setattr("retrograd.compiler._SAID", set())
     with pytest.warns(UserWarning, match=r"torch\.compile leaves functions as they are"):
