@@ -61,6 +61,13 @@ def test_exceptions_can_be_named():
     assert rg.cuda.OutOfMemoryError is rg.OutOfMemoryError
 
 
+def test_a_class_of_a_device_that_is_not_there_can_be_named():
+    graph = rg.cuda.CUDAGraph
+    assert {"recorded": graph | None, "other": None | graph}
+    assert not isinstance(3, graph)
+    assert not issubclass(int, graph)
+
+
 def test_flags_are_set_and_put_back():
     cudnn = rg.backends.cudnn
     with cudnn.flags(enabled=False, deterministic=True):
