@@ -37,6 +37,7 @@ class Parameter(Tensor, metaclass=_ParameterKind):
     """
 
     __torch_function__: Any = staticmethod(disabled)  # what is computed from a parameter is no parameter
+    _asks = True  # nor is it where another class has made it, by `_make_subclass`
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:
