@@ -19,8 +19,8 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
     for package, names in SWITCH.names.items():
         module = import_module(package)
         found[module] = [getattr(module, name) for name in sorted(names)]
-    names = [name for name in vars(TensorMethods) if not name.startswith("_") and name not in OF_CLASSES]
-    methods = [getattr(Tensor, name) for name in names]
+    asked = [name for name in vars(TensorMethods) if not name.startswith("_") and name not in OF_CLASSES]
+    methods = [getattr(Tensor, name) for name in asked]
     found[Tensor] = [f.__get__ if isinstance(f, property) else f for f in methods]
     return found
 
