@@ -28,6 +28,7 @@ __all__ = [
     "forbid_in_graph",
     "graph_break",
     "is_compiling",
+    "is_dynamo_supported",
     "list_backends",
     "mark_dynamic",
     "mark_static",
@@ -50,6 +51,11 @@ run = disable
 def optimize(*args: Any, **named: Any) -> Any:
     """A decorator that leaves functions as they are, as `compile` without a function."""
     return compile()
+
+
+def is_dynamo_supported() -> bool:
+    """Whether functions can be compiled: no."""
+    return False
 
 
 def graph_break(msg: str = "") -> None:

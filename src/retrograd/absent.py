@@ -32,8 +32,16 @@ class Unavailable:
     def __instancecheck__(self, instance: object) -> bool:
         return False
 
+    def __subclasscheck__(self, subclass: type) -> bool:
+        return False
+
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         return (object,)
+
+    def __or__(self, other: object) -> object:
+        return Any  # in annotations: `torch.cuda.CUDAGraph | None`
+
+    __ror__ = __or__
 
 
 def is_available() -> bool:

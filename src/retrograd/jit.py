@@ -7,6 +7,7 @@ from typing import Any, Final, Optional, TypeVar, Union  # noqa: F401 - torch.ji
 
 from retrograd.compiler import say_once
 from retrograd.futures import Future
+from retrograd.nn.module import Module
 
 __all__ = [
     "Attribute",
@@ -130,13 +131,8 @@ def wait(future: Future[T]) -> T:
 _fork, _wait = fork, wait
 
 
-class ScriptModule:
-    """PyTorch's class of scripted modules. Nothing here is one: it is for `isinstance`."""
-
-    def __init__(self) -> None:
-        raise NotImplementedError(
-            "torch.jit.ScriptModule: modules are not scripted here. Derive from torch.nn.Module."
-        )
+class ScriptModule(Module):
+    """A module as any other, for classes whose methods are marked by `script_method`."""
 
 
 class ScriptFunction:

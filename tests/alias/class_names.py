@@ -1,9 +1,13 @@
-"""Prints the full names of public classes, and whether pickles find them. Run by PyTorch and by `retrograd run`, whose lines are compared."""
+"""Prints the full names of public classes, and whether pickles find them; reads annotations of classes derived from them.
+
+Run by PyTorch and by `retrograd run`, whose lines are compared.
+"""
 
 import inspect
 import pickle
 import sys
 from importlib import import_module
+from typing import get_type_hints
 
 SPACES = (
     "torch.nn", "torch.optim", "torch.optim.lr_scheduler", "torch.utils.data", "torch.distributions",
@@ -36,3 +40,15 @@ for space in SPACES:
     known = [name for name in names if not any(part in name for part in ELSEWHERE)]
     found += [kind for name in sorted(known) if inspect.isclass(kind := getattr(module, name))]
 sys.stdout.writelines(f"{kind} {pickle.loads(pickle.dumps(kind)) is kind}\n" for kind in found)
+
+for base in (
+    torch.Tensor,
+    torch.nn.Module,
+    torch.nn.LazyLinear,
+    torch.optim.RAdam,
+    torch.utils.data.Sampler,
+    torch.distributions.HalfNormal,
+    torch.distributions.TanhTransform,
+):
+    derived = type("Derived", (base,), {"__annotations__": {"width": "int"}})
+    assert get_type_hints(derived)["width"] is int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
 
 import pytest
 
@@ -60,6 +61,13 @@ def test_exceptions_can_be_named():
     assert rg.cuda.OutOfMemoryError is rg.OutOfMemoryError
 
 
+def test_a_class_of_a_device_that_is_not_there_can_be_named():
+    graph = rg.cuda.CUDAGraph
+    assert {"recorded": graph | None, "other": None | graph}
+    assert not isinstance(3, graph)
+    assert not issubclass(int, graph)
+
+
 def test_flags_are_set_and_put_back():
     cudnn = rg.backends.cudnn
     with cudnn.flags(enabled=False, deterministic=True):
@@ -83,8 +91,40 @@ def test_functions_that_would_be_compiled_are_left_as_they_are():
     assert rg.jit.ignore(f) is f
     assert rg.jit.ignore(drop=True)(f) is f
     assert rg.compiler.disable(f) is rg.compiler.disable()(f) is f
+    assert import_module("retrograd._dynamo").is_dynamo_supported() is False
     with pytest.raises(RuntimeError, match="Either mode or options"):
         rg.compile(f, mode="default", options={})
+
+
+class Repeated(rg.jit.ScriptModule):
+    __constants__ = ("times",)
+
+    def __init__(self, times):
+        super().__init__()
+        self.times = times
+        self.weight = rg.nn.Parameter(rg.full((2, 2), 0.5))
+
+    @rg.jit.script_method
+    def forward(self, x):
+        for _ in range(self.times):
+            x = x @ self.weight
+        return x
+
+
+def test_a_module_of_scripted_methods_is_a_module():
+    model = rg.nn.Sequential(Repeated(2), rg.nn.Identity())
+    model(rg.ones(1, 2)).sum().backward()
+    assert model[0].weight.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+    assert not isinstance(model, rg.jit.ScriptModule)
+
+
+def test_a_class_of_traced_modules_fails_when_it_is_made():
+    class Generated(rg.fx.GraphModule):
+        pass
+
+    assert issubclass(Generated, rg.nn.Module)
+    with pytest.raises(NotImplementedError, match="not traced or compiled here"):
+        Generated(rg.nn.Module(), None)
 
 
 def test_compile_says_once_that_it_does_nothing(monkeypatch):

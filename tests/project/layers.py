@@ -98,6 +98,8 @@ NEIGHBOURS = {
     ("utils", "nn"): "which modules are running is told by their hooks",
     ("_functorch", "functorch"): "the transforms have private names in PyTorch, too",
     ("cuda", "legacy_types"): "the old types have names for GPUs too",
+    ("jit", "nn"): "a scripted module is a module",
+    ("fx", "nn"): "a traced module is a module",
 }
 
 # The package's own namespace, as users see it. Only what stands above everything may read it.

@@ -167,6 +167,29 @@ class Leaf(torch.Tensor):
         return torch.Tensor._make_subclass(cls, values, requires_grad)
 
 
+class Labelled(torch.Tensor):
+    pass
+
+
+class Boxes(Labelled):  # Tensor is not a base of its own
+    def __new__(cls, values, *, form):
+        made = (torch.as_tensor(values) * 2).as_subclass(cls)
+        made.form = form
+        return made
+
+
+class Scaled(Labelled):
+    def __new__(cls, values, scale):
+        return super().__new__(cls, values)
+
+
+class Packed(torch.nn.Parameter):
+    def __new__(cls, values, requires_grad=True, *, bits=8):
+        made = torch.Tensor._make_subclass(cls, values, requires_grad)
+        made.bits = bits
+        return made
+
+
 class Louder(LoggingTensor):
     pass
 
@@ -179,3 +202,10 @@ u, m, leaf = Unit([1.0, 2.0], "m"), Marked([1.0, 2.0], "here"), Leaf(torch.ones(
 print(u, u.unit, type(u + 1).__name__, m, m.mark, type(m[0]).__name__, leaf, leaf.is_leaf)
 (leaf * 3).sum().backward()
 print(leaf.grad, type(leaf.grad).__name__)
+boxes, packed = Boxes([1.0, 2.0], form="xyxy"), Packed(torch.ones(2), bits=4)
+print(boxes, boxes.form, type(boxes + 1).__name__, Scaled([1.0, 2.0], 3))
+print(packed, packed.bits, isinstance(packed, torch.nn.Parameter), packed.requires_grad)
+print([type(made).__name__ for made in (packed + 1, packed[0], packed.data, packed.detach())])
+logged = torch.ones(2).as_subclass(LoggingTensor)
+print([type(logged.as_subclass(kind)).__name__ for kind in (torch.Tensor, Labelled, LoggingTensor)])
+print(torch.Tensor.as_subclass in torch.overrides.get_ignored_functions())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from inspect import get_annotations
 from typing import Any
 
 # Where PyTorch has what ours has in another file; the name of a single class goes before that of its file.
@@ -70,4 +72,23 @@ def give_name(thing: Any) -> None:
     if place is None and path.startswith(_ALIKE):
         place = "optim.lr_scheduler" if path.startswith("optim.lr_scheduler.") else path
     if place is not None:
+        _resolve_annotations(thing)
         thing.__module__ = f"torch.{place}".rstrip(".")
+
+
+def _resolve_annotations(thing: type) -> None:
+    """Makes types of a class's annotations, whose texts are read in the module that it says it is from."""
+    texts = get_annotations(thing)
+    if texts:
+        names = vars(sys.modules[thing.__module__])
+        thing.__annotations__ = {field: _evaluated(text, names, thing) for field, text in texts.items()}
+
+
+def _evaluated(text: Any, names: dict[str, Any], thing: type) -> Any:
+    """What an annotation says; Any for what only type checkers can read."""
+    try:
+        while isinstance(text, str):  # a name may stand for a text
+            text = eval(text, names, dict(vars(thing)))  # noqa: S307 - it stands in a file of ours
+    except (NameError, TypeError):
+        return Any
+    return text

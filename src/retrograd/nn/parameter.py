@@ -37,6 +37,7 @@ class Parameter(Tensor, metaclass=_ParameterKind):
     """
 
     __torch_function__: Any = staticmethod(disabled)  # what is computed from a parameter is no parameter
+    _asks = True  # nor is it where another class has made it, by `_make_subclass`
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:
@@ -56,8 +57,8 @@ class Parameter(Tensor, metaclass=_ParameterKind):
         made.requires_grad = requires_grad
         return made
 
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
-        pass  # __new__ has done it
+    def __init__(self, *args: Any, **named: Any) -> None:
+        pass  # __new__ has done it, which in a subclass may ask for more
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
@@ -224,9 +225,6 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
         return _without_shape(cls, requires_grad, empty(0, device=device, dtype=dtype))
 
-    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
-        pass
-
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is not known yet: a lazy module finds it when it is first called."""
@@ -241,9 +239,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         made._is_buffer = True
         return made
 
-    def __init__(
-        self, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
-    ) -> None:
+    def __init__(self, *args: Any, **named: Any) -> None:
         pass
 
 

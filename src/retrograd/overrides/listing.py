@@ -10,7 +10,7 @@ from retrograd.core.plain import TensorMethods
 from retrograd.core.tensor import Tensor
 from retrograd.ops.register import DECLARED
 from retrograd.overrides.forms import AskingFunction
-from retrograd.overrides.switch import IGNORED, SWITCH
+from retrograd.overrides.switch import IGNORED, OF_CLASSES, SWITCH
 
 
 def get_overridable_functions() -> dict[Any, list[Any]]:
@@ -19,7 +19,8 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
     for package, names in SWITCH.names.items():
         module = import_module(package)
         found[module] = [getattr(module, name) for name in sorted(names)]
-    methods = [getattr(Tensor, name) for name in vars(TensorMethods) if not name.startswith("_")]
+    asked = [name for name in vars(TensorMethods) if not name.startswith("_") and name not in OF_CLASSES]
+    methods = [getattr(Tensor, name) for name in asked]
     found[Tensor] = [f.__get__ if isinstance(f, property) else f for f in methods]
     return found
 
@@ -27,7 +28,8 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
 def get_ignored_functions() -> set[Any]:
     """The functions that cannot: they take no tensor, or must see it as it is."""
     package = import_module("retrograd")
-    return {getattr(package, name) for name in IGNORED if hasattr(package, name)}
+    functions = {getattr(package, name) for name in IGNORED if hasattr(package, name)}
+    return functions | {getattr(Tensor, name) for name in OF_CLASSES}
 
 
 def get_testing_overrides() -> dict[Any, Any]:

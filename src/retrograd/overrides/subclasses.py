@@ -30,8 +30,9 @@ def complete(cls: Any) -> None:
     own = vars(cls)
     if "array" in own:  # PyTorch's tensors have nothing of that name; all that is computed here goes by ours
         del cls.array
-    if isinstance(own.get("__new__"), staticmethod):
-        cls.__bases__ = tuple(TakesValues if base is Tensor else base for base in cls.__bases__)
+    if isinstance(own.get("__new__"), staticmethod) and super(cls, cls).__new__ is bare:
+        around = cls.__bases__ if Tensor in cls.__bases__ else (*cls.__bases__, Tensor)
+        cls.__bases__ = tuple(TakesValues if base is Tensor else base for base in around)
     if "__torch_function__" not in own:
         return
     cls._asks = True  # what core.apply goes by: results are plain Tensors, of which the class makes its own

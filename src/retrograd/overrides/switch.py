@@ -47,6 +47,9 @@ IGNORED = frozenset({
 })  # fmt: skip
 PROPERTIES = frozenset(public_names.PROPERTIES.split())
 
+# Methods that a class is not asked about, because they are how it is made and left.
+OF_CLASSES = frozenset({"_make_subclass", "as_subclass"})
+
 
 class Switch:
     """Whether functions ask, and their forms that do."""
@@ -157,6 +160,6 @@ def _plain(value: Any) -> Any:
 
 
 def _is_method(name: str, method: Any) -> bool:
-    if name in PROPERTIES or name.startswith("__") or name == "_make_subclass":
+    if name in PROPERTIES or name.startswith("__") or name in OF_CLASSES:
         return False
     return isinstance(method, MethodForm) or (callable(method) and not isinstance(method, AskingFunction))
