@@ -1,5 +1,8 @@
 """What pickles of PyTorch's tensors call, and packages ask, as `torch._utils`."""
 
+from typing import Any as _Any
+
+from retrograd.backends.dtypes import as_dtype as _as_dtype
 from retrograd.lazy import lazily as _lazily
 
 __getattr__, __dir__ = _lazily(
@@ -17,3 +20,8 @@ __getattr__, __dir__ = _lazily(
         ),
     },
 )
+
+
+def _element_size(dtype: _Any) -> int:
+    """Bytes of an element of a dtype."""
+    return int(_as_dtype(dtype).itemsize)

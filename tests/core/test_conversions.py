@@ -71,6 +71,8 @@ def test_an_integer_tensor_is_an_index():
 def test_a_number_with_a_gradient_is_converted_with_a_warning(x):
     with pytest.warns(UserWarning, match="Converting a tensor with requires_grad=True to a scalar"):
         float(x[0])
+    with pytest.warns(UserWarning, match="Converting a tensor with requires_grad=True to a scalar"):
+        rg.tensor([x[0], 2.0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         x[0].item()

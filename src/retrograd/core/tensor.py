@@ -417,6 +417,11 @@ class Tensor(TensorOperators):
             raise GradientError(
                 "data set to a tensor that requires gradients must be floating point or complex dtype"
             )
+        if (self.device.type == "meta") != (value.device.type == "meta"):
+            raise RuntimeError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
+                "type: one of them is on the device meta, and has no values."
+            )
         check_data_written(self.array, value.array)
         old, self.array = self.array, value.array
         if old.shape != value.array.shape or old.dtype != value.array.dtype:
@@ -574,13 +579,13 @@ def _array_of(data: Any, size: tuple[int, ...], share: bool) -> Array:
     if data is None:
         return maker_of(dtype).empty(0, dtype)
     if _is_size(data):
-        return maker_of(dtype).empty((operator.index(data), *size), dtype)
+        return _room((operator.index(data), *size), dtype)
     if size:
         raise TypeError(
             "new() received an invalid combination of arguments: Tensor() takes sizes, or one sequence of values"
         )
     if isinstance(data, Size):
-        return maker_of(dtype).empty(tuple(data), dtype)
+        return _room(tuple(data), dtype)
     if isinstance(data, Tensor):
         return data.array
     if isinstance(data, str):
@@ -592,6 +597,14 @@ def _array_of(data: Any, size: tuple[int, ...], share: bool) -> Array:
     if is_array(data) and (stands_for_many(data) or data.dtype == dtype):
         return data
     return UPWARD.array_from(data, dtype)
+
+
+def _room(size: tuple[int, ...], dtype: DType) -> Array:
+    """An array of a size that may be wrong."""
+    for n in size:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {sizes(size)}")
+    return maker_of(dtype).empty(size, dtype)
 
 
 def _is_size(data: Any) -> bool:

@@ -34,8 +34,8 @@ ndarray: Final[Any] = np.ndarray
 _EXPECTED = "Expected out tensor to have dtype {c_wanted}, but got {c_given} instead"
 
 
-def deliver(result: Any, out: Any) -> Tensor:
-    """The result, written into `out` if one was given."""
+def deliver(result: Any, out: Any, told: bool = True) -> Tensor:
+    """The result, written into `out` if one was given. Another shape of `out` is warned of if `told`."""
     found: Tensor = result
     if out is None:
         return found
@@ -56,7 +56,7 @@ def deliver(result: Any, out: Any) -> Tensor:
     if out.array.shape == result.array.shape:
         common_backend((out.array, result.array)).copyto(out.array, result.array, casting="unsafe")
     else:
-        if out.array.size:
+        if out.array.size and told:
             warn(
                 f"An output with one or more elements was resized since it had shape {list(out.array.shape)}, which "
                 f"does not match the required output shape {list(result.array.shape)}. Give one of that shape, or of "

@@ -144,7 +144,7 @@ def _plain_data(data: Any, kinds: set[Any], target: DType | None, depth: int = 0
                 "only one element tensors can be converted to Python scalars; join larger ones with stack() or cat()"
             )
         kinds.add(data.array.dtype)
-        return data._number()
+        return data._real_number()
     if hasattr(data, "__array__"):
         array = supported(np.asarray(data))
         kinds.add(array.dtype)
