@@ -63,6 +63,13 @@ def test_what_has_no_single_value_says_so(kind):
         act()
 
 
+def test_a_masked_array_is_an_operand_like_others():
+    masked = np.ma.array([3.0, 4.0], mask=[False, True])
+    found = rg.tensor([1.0, 2.0]) * masked
+    assert type(found.array) is np.ndarray
+    assert found.tolist() == [3.0, 8.0]
+
+
 def test_an_integer_tensor_is_an_index():
     assert list(range(rg.tensor(3))) == [0, 1, 2]
     assert [10, 20, 30][rg.tensor([1])] == 20

@@ -162,6 +162,8 @@ def test_numpy_arrays_and_functions(torch):
         assert fails(lambda program=program: program(torch))
     assign(rg)
     assert fails(lambda: assign(torch))
+    assert rg.from_numpy(np.arange(3)[::-1]).tolist() == [2, 1, 0]
+    assert fails(lambda: torch.from_numpy(np.arange(3)[::-1]))
 
 
 @about("Memory that NumPy calls read-only is never written")

@@ -19,6 +19,7 @@ from retrograd.backends.base import (
     extent_of,
     is_array,
     owner_of,
+    plain,
     register,
     stands_for_many,
 )
@@ -574,7 +575,7 @@ def _array_of(data: Any, size: tuple[int, ...], share: bool) -> Array:
     """The array of `Tensor(data, share=True)`, or of what PyTorch's old constructor makes: see `Tensor`."""
     if share:
         # NumPy's numbers stand for arrays without dimensions.
-        return data if is_array(data) else np.asarray(data)
+        return plain(data) if is_array(data) else np.asarray(data)
     dtype = get_default_dtype()
     if data is None:
         return maker_of(dtype).empty(0, dtype)
@@ -595,7 +596,7 @@ def _array_of(data: Any, size: tuple[int, ...], share: bool) -> Array:
             f"new(): data must be a sequence (got {type_name(data)}); tensor() takes single numbers"
         )
     if is_array(data) and (stands_for_many(data) or data.dtype == dtype):
-        return data
+        return plain(data)
     return UPWARD.array_from(data, dtype)
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from retrograd.backends.base import backend_of, check_device, is_array, placed, stands_for_many
+from retrograd.backends.base import backend_of, check_device, is_array, placed, plain, stands_for_many
 from retrograd.backends.casts import cast, of_bfloat16
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
@@ -86,7 +86,7 @@ def from_data(data: Any, dtype: Any) -> Array:
     if quick is not None:
         return quick
     if is_array(data) and not stands_for_many(data):
-        known = supported(data)
+        known = supported(plain(data))
         return cast(known, known.dtype if target is None else target)
     if hasattr(data, "untyped"):  # a storage
         whole: Array = data.elements(getattr(data, "dtype", np.dtype("int64")) if target is None else target)
@@ -335,6 +335,15 @@ def supported(array: Array) -> Array:
     )
 
 
+def _of_whole_steps(array: Array) -> Array:
+    """An array whose steps are whole elements, as those of a tensor are: a field of records may have others."""
+    if isinstance(array, np.ndarray) and any(step % array.itemsize for step in array.strides):
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy it: from_numpy(a.copy())."
+        )
+    return array
+
+
 @public("tensor")
 def tensor(
     data: Data,
@@ -380,8 +389,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
         raise TypeError(
             f"expected np.ndarray (got {type_name(ndarray)}). Other values: tensor(...) or as_tensor(...)."
         )
-    found = supported(ndarray)
-    return new_leaf(np.asarray(found) if found is ndarray else found)
+    return new_leaf(_of_whole_steps(supported(ndarray)))
 
 
 @public("as_tensor")
@@ -398,8 +406,7 @@ def as_tensor(data: Data, *, dtype: DType | None = None, device: DeviceLike = No
         made = data if dtype is None else convert(data, dtype)
         return made if device is None and where is CPU else to(made, where)
     if is_array(data):
-        array = supported(data)
-        array = np.asarray(array) if isinstance(array, np.ndarray) and array is data else array
+        array = _of_whole_steps(supported(data))
         array = array if dtype is None else cast(array, as_dtype(dtype), copy=False)
     else:
         array = from_data(data, dtype)
