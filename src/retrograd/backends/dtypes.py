@@ -168,15 +168,29 @@ def is_number(value: np.generic) -> bool:
 
 
 def python_number(value: Any) -> Any:
-    """A number of NumPy's as Python's, whose dtype gives way to a tensor's; anything else as it is."""
-    if not isinstance(value, np.generic):
+    """A number of NumPy's, or of a class like IntEnum, as Python's own: only these have a dtype that gives way to a
+    tensor's. Anything else stays as it is.
+    """
+    kind = type(value)
+    if kind is float or kind is int or kind is bool or kind is complex:
         return value
+    if not isinstance(value, np.generic):
+        return _of_its_base(value)
     if not is_number(value):
         raise OperandError(f"expected a number, but got {type(value).__name__}")
     number = value.item()
     if isinstance(number, np.generic):  # of 80 bits, which Python has not
         return complex(number) if number.dtype.kind == "c" else float(number)
     return number
+
+
+def _of_its_base(value: Any) -> Any:
+    """A number of a subclass of int, float or complex as one of that class."""
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    return complex(value) if isinstance(value, complex) else value
 
 
 def scalar_dtype(number: Any) -> DType:

@@ -10,7 +10,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, stands_for_many
 from retrograd.backends.casts import cast, maker_of, of_bfloat16
-from retrograd.backends.dtypes import C_NAMES, SCALAR_NAMES, keeps_category, scalar_dtype
+from retrograd.backends.dtypes import C_NAMES, SCALAR_NAMES, keeps_category, python_number, scalar_dtype
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import FORWARD, INFERENCE, current
 from retrograd.core.places import warn
@@ -321,7 +321,7 @@ def number_from(function: str, argument: str, position: int, value: Any) -> Any:
     if type(value) is int or type(value) is float:
         return value
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
-        return value
+        return python_number(value)
     if isinstance(value, np.generic) and value.dtype.kind in "biufc":
         return value.item()
     if isinstance(value, Tensor) and value.array.ndim == 0 and not value.requires_grad:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from math import isfinite
 from typing import Any, TypeAlias
@@ -165,9 +166,18 @@ def _plain_data(data: Any, kinds: set[Any], target: DType | None, depth: int = 0
         raise RuntimeError(
             f"Could not infer dtype of {type_name(data)}. Give numbers, or sequences of numbers."
         )
+    return _converted(data, target)
+
+
+def _converted(data: Any, target: DType) -> Any:
+    """What only converts to a number, such as a fraction, as an element of a dtype that was asked for."""
     if target.kind in "fc":
-        raise TypeError(f"must be real number, not {type_name(data)}")
-    raise TypeError(f"'{type_name(data)}' object cannot be interpreted as an integer")
+        if not hasattr(data, "__float__") and not hasattr(data, "__index__"):
+            raise TypeError(f"must be real number, not {type_name(data)}")
+        return float(data)
+    if not hasattr(data, "__index__"):
+        raise TypeError(f"'{type_name(data)}' object cannot be interpreted as an integer")
+    return operator.index(data)
 
 
 def _items(data: Any) -> list[Any]:
