@@ -103,7 +103,7 @@ def _range(kind: Any) -> tuple[float, float]:
 
 def _values(sizes: tuple[int, ...], kind: Any, low: float, high: float, device: Any) -> Tensor:
     if kind.kind in "biu":
-        made: Tensor = randint(int(low), int(high), sizes, device=device)
+        made: Tensor = randint(math.ceil(low), math.ceil(high), sizes, device=device)
         return made.to(dtype_of(kind))
     if kind.kind == "c":
         part = np.dtype("float64" if kind.itemsize == 16 else "float32")
