@@ -1,14 +1,12 @@
 """What pickles of PyTorch's tensors call, and packages ask, as `torch._utils`."""
 
-from typing import Any as _Any
-
-from retrograd.backends.dtypes import as_dtype as _as_dtype
 from retrograd.lazy import lazily as _lazily
 
 __getattr__, __dir__ = _lazily(
     __name__,
     {
         "retrograd.absent": "_is_privateuse1_backend_available=is_available",
+        "retrograd.backends.dtypes": "_element_size=element_size",
         "retrograd.serialization.rebuild": (
             "_rebuild_tensor=rebuild_tensor _rebuild_tensor_v2=rebuild_tensor_v2 _rebuild_tensor_v3=rebuild_tensor_v3 "
             "_rebuild_parameter=rebuild_parameter _rebuild_parameter_with_state=rebuild_parameter"
@@ -20,8 +18,3 @@ __getattr__, __dir__ = _lazily(
         ),
     },
 )
-
-
-def _element_size(dtype: _Any) -> int:
-    """Bytes of an element of a dtype."""
-    return int(_as_dtype(dtype).itemsize)

@@ -162,6 +162,11 @@ def complex_of(dtype: DType) -> DType:
     return _COMPLEX_OF.get(dtype, dtype)
 
 
+def element_size(dtype: Any) -> int:
+    """Bytes of an element of a dtype."""
+    return int(as_dtype(dtype).itemsize)
+
+
 def is_number(value: np.generic) -> bool:
     """Whether what NumPy takes out of an array is a number: words, dates and records are none."""
     return value.dtype.kind in "biufc" or value.dtype.name == "bfloat16"
