@@ -332,7 +332,6 @@ def test_calls_that_are_taken_by_the_way(torch):
         calls = (
             lambda nothing=nothing: nothing.diff(0, 1),
             lambda nothing=nothing: nothing.roll(0, 1),
-            lambda nothing=nothing: nothing.take_along_dim(nothing),
             lambda lib=lib, f=f: f.multilabel_soft_margin_loss(lib.ones(2, 3), 0),
             lambda lib=lib, f=f: f.threshold_(lib.ones(1).expand(2), 0, 1),
         )
