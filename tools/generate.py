@@ -51,7 +51,9 @@ OTHERS = {
         "uint8", "uint16", "uint32", "uint64", "dtype",
     ],
     "retrograd.backends.dtypes": ["can_cast", "set_default_dtype"],
-    "retrograd.backends.layout_class": ["layout", "strided"],
+    "retrograd.backends.layout_class": [
+        *("jagged", "layout", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr", "strided")
+    ],
     "retrograd.backends.limits": ["finfo", "iinfo"],
     "retrograd.backends.memory_format": [
         "channels_last", "channels_last_3d", "contiguous_format", "memory_format", "preserve_format",

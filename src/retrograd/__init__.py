@@ -48,7 +48,13 @@ from retrograd.backends.dtypes import (
 )
 from retrograd.backends.dtypes_without_arrays import *  # noqa: F403
 from retrograd.backends.layout_class import (
+    jagged,
     layout,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
     strided,
 )
 from retrograd.backends.limits import (
@@ -1752,6 +1758,7 @@ __all__ = [
     "isposinf",
     "isreal",
     "istft",
+    "jagged",
     "jit",
     "kaiser_window",
     "kl_div",
@@ -1989,6 +1996,11 @@ __all__ = [
     "slogdet",
     "softmax",
     "sort",
+    "sparse_bsc",
+    "sparse_bsr",
+    "sparse_coo",
+    "sparse_csc",
+    "sparse_csr",
     "special",
     "split",
     "split_copy",

@@ -6,6 +6,7 @@ __getattr__, __dir__ = _lazily(
     __name__,
     {
         "retrograd.absent": "_is_privateuse1_backend_available=is_available",
+        "retrograd.backends.dtypes": "_element_size=element_size",
         "retrograd.serialization.rebuild": (
             "_rebuild_tensor=rebuild_tensor _rebuild_tensor_v2=rebuild_tensor_v2 _rebuild_tensor_v3=rebuild_tensor_v3 "
             "_rebuild_parameter=rebuild_parameter _rebuild_parameter_with_state=rebuild_parameter "

@@ -65,10 +65,10 @@ class OutOfMemoryError(RuntimeError, MemoryError):
 
     >>> import retrograd as rg
     >>> try:
-    ...     rg.zeros(2**62)
+    ...     rg.zeros(2**60)
     ... except MemoryError as error:
     ...     print(error)
-    not enough memory: a tensor of sizes [4611686018427387904] and dtype float32 needs 16.0 EiB
+    not enough memory: a tensor of sizes [1152921504606846976] and dtype float32 needs 4.0 EiB
     """
 
 
@@ -153,6 +153,7 @@ def sizes(shape: Sequence[int]) -> str:
     return "[" + ", ".join(str(n) for n in shape) + "]"
 
 
+_ADDRESSES = 2**63 - 1  # bytes that a size can count
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
@@ -161,9 +162,12 @@ def out_of_memory(shape: Sequence[int], dtype: Any) -> OutOfMemoryError:
     needed = dtype.itemsize * math.prod(shape)
     power = min((max(needed, 1).bit_length() - 1) // 10, len(UNITS) - 1)
     figure = f"{needed / 1024**power:.1f} {UNITS[power]}" if power else f"{needed} bytes"
-    return OutOfMemoryError(
-        f"not enough memory: a tensor of sizes {sizes(shape)} and dtype {dtype.name} needs {figure}"
-    )
+    words = f"not enough memory: a tensor of sizes {sizes(shape)} and dtype {dtype.name} needs {figure}"
+    if not needed:
+        words = f"Stride calculation overflowed with sizes={sizes(shape)}: no array has dimensions as large"
+    elif needed > _ADDRESSES:
+        words = f"Storage size calculation overflowed with sizes={sizes(shape)}: {words}"
+    return OutOfMemoryError(words)
 
 
 def broadcast_error(a: Sequence[int], b: Sequence[int]) -> ShapeError:

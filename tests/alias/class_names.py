@@ -11,7 +11,7 @@ from typing import get_type_hints
 
 SPACES = (
     "torch.nn", "torch.optim", "torch.optim.lr_scheduler", "torch.utils.data", "torch.distributions",
-    "torch.distributions.transforms",
+    "torch.distributions.transforms", "torch.amp", "torch.return_types",
 )  # fmt: skip
 # What PyTorch has and we have not: docs/differences.md.
 ELSEWHERE = (
@@ -22,6 +22,8 @@ ELSEWHERE = (
     "determin",
     "SparseAdam",
     "DatasetKind",
+    "SequenceKey",
+    "_out",
 )
 
 torch = import_module("torch")
@@ -33,10 +35,26 @@ found = [
     torch.Generator,
     torch.no_grad,
     torch.nn.Parameter,
+    torch.AcceleratorError,
+    torch.Event,
+    torch.OutOfMemoryError,
+    torch.Stream,
+    torch.SymInt,
+    torch.UntypedStorage,
+    torch.TypedStorage,
+    torch.utils.checkpoint.CheckpointError,
+    torch.utils.hooks.RemovableHandle,
+    torch.autograd.forward_ad.dual_level,
+    torch.autograd.graph.Node,
+    torch.autograd.graph.GradientEdge,
+    torch.autograd.graph.save_on_cpu,
+    type(torch.ones(2).sort()),
 ]
 for space in SPACES:
     module = import_module(space)
-    names = getattr(module, "__all__", None) or [name for name in dir(module) if name[0].isupper()]
+    names = getattr(module, "__all__", None) or [
+        name for name in dir(module) if name[0].isupper() or space == "torch.return_types" and name[0] != "_"
+    ]
     known = [name for name in names if not any(part in name for part in ELSEWHERE)]
     found += [kind for name in sorted(known) if inspect.isclass(kind := getattr(module, name))]
 sys.stdout.writelines(f"{kind} {pickle.loads(pickle.dumps(kind)) is kind}\n" for kind in found)

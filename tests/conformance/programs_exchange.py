@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import numpy as np
+
 from .harness import attempt, program
 
 DTYPES = [
@@ -129,3 +131,27 @@ def what_has_no_name_is_not_saved(torch: Any) -> Any:
         for value in (Local, Local(), local, layer)
     ]
     return [*found, attempt("cannot pickle 'generator' object", save, (i for i in range(2)))]
+
+
+@program()
+def arrays_of_subclasses_of_numpys(torch: Any) -> Any:
+    matrix = np.arange(4.0).reshape(2, 2).view(np.matrix)
+    masked = np.ma.array([1.0, 2.0], mask=[0, 1])
+    found = []
+    for array in (matrix, masked, np.rec.array(np.ones(2))):
+        for make in (torch.tensor, torch.as_tensor, torch.from_numpy, torch.Tensor):
+            t = make(array)
+            found.append((t, t.sum(), t * t, t.tolist(), type(t.numpy()).__name__))
+        found.append((torch.tensor(array, dtype=torch.float16), torch.ones(2).new_tensor(array)))
+    return found
+
+
+@program()
+def arrays_whose_steps_are_not_whole_elements(torch: Any) -> Any:
+    records = np.zeros(3, dtype=[("a", "<f4"), ("b", "u1")])
+    even = np.zeros(3, dtype=[("a", "<f4"), ("b", "<f4")])
+    phrase = "given numpy array strides not a multiple of the element byte size"
+    return (
+        [attempt(phrase, make, records["a"]) for make in (torch.from_numpy, torch.as_tensor)],
+        torch.from_numpy(even["b"]).stride(),
+    )

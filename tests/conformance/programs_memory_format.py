@@ -206,3 +206,17 @@ def a_wrong_memory_format(torch: Any) -> Any:
         attempt("must be torch.memory_format, not str", torch.empty, 2, memory_format="rows"),
         x.is_contiguous(memory_format=torch.channels_last),
     ]
+
+
+@program()
+def layouts_to_compare_with(torch: Any) -> Any:
+    sparse = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
+    others = (*sparse, torch.jagged)
+    x = torch.ones(2)
+    return (
+        [str(other) for other in others],
+        [isinstance(other, torch.layout) for other in others],
+        [x.layout == other for other in others],
+        x.layout in sparse,
+        len({torch.strided, *others}),
+    )

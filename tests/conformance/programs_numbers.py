@@ -3,6 +3,9 @@ beside them: dtypes of losses, dimensions one by one, expanded targets, data rep
 
 from __future__ import annotations
 
+from decimal import Decimal
+from enum import IntEnum
+from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
@@ -196,3 +199,47 @@ def halves_beside_numbers_that_they_cannot_hold(torch: Any) -> Any:
             y.backward(torch.tensor([0.001, 0.25, 3], dtype=torch.float16))
             found += [y.detach(), x.grad]
     return found
+
+
+class Level(IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+class Metres(float):
+    pass
+
+
+class Phase(complex):
+    pass
+
+
+@program()
+def numbers_of_subclasses_count_as_numbers(torch: Any) -> Any:
+    found = []
+    for n in (Level.HIGH, Metres(2.0)):
+        for kind in (torch.float16, torch.float32, torch.int32):
+            x = torch.tensor([1, 2, 3], dtype=kind)
+            found += [x + n, n - x, x * n, x / n, n / x, x // n, x % n, n % x, x**n, n**x, x == n]
+            found += [
+                torch.fmod(x, n),
+                torch.clamp(x, max=n),
+                torch.add(x, x, alpha=Level.LOW),
+                torch.where(x > 1, x, n),
+            ]
+            found += [torch.full_like(x, n), torch.copysign(x, n), torch.xlogy(n, x), torch.result_type(x, n)]
+        found += [torch.tensor(n), torch.tensor([n]), torch.full((1,), n)]
+    x, n = torch.tensor([1.0, 2.0]), Phase(2j)
+    return found, [x + n, n - x, x * n, x / n, x**n, n**x, torch.full((1,), n), torch.where(x > 1, x, n)]
+
+
+@program()
+def numbers_that_only_convert_are_elements_of_a_dtype(torch: Any) -> Any:
+    half = Fraction(1, 2)
+    return (
+        torch.tensor(half, dtype=torch.float32),
+        torch.tensor([half, 1], dtype=torch.float64),
+        torch.tensor(Decimal("1.5"), dtype=torch.float16),
+        attempt("Could not infer dtype of", torch.tensor, half),
+        attempt("cannot be interpreted as an integer", torch.tensor, [half], dtype=torch.int64),
+    )

@@ -354,3 +354,16 @@ def only_elements_have_an_address(torch: Any) -> Any:
         x[1].data_ptr() - x.data_ptr(),
         x.t()[2].data_ptr() - x.data_ptr(),
     )
+
+
+@program()
+def neighbours_of_bfloat16(torch: Any) -> Any:
+    x = torch.tensor([0.50390625, 1.0, 0.0, -2.0, float("inf")], dtype=torch.bfloat16)
+    y = torch.tensor([0.0, 2.0, 1.0, -3.0, 0.0], dtype=torch.bfloat16, requires_grad=True)
+    return (
+        torch.nextafter(x, y),
+        torch.nextafter(x, torch.tensor(5.0, dtype=torch.bfloat16)),
+        torch.nextafter(x, y.detach().float()),
+        torch.autograd.grad(torch.nextafter(y, x).sum(), y),
+        torch.func.vmap(torch.nextafter)(x, y.detach()),
+    )

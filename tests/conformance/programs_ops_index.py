@@ -260,3 +260,16 @@ def rows_of_sparse_elements(torch: Any) -> Any:
         attempt("Input is supposed to be a vector, but got 2 dim", to_starts, starts, 3),
         torch._segment_reduce is torch.segment_reduce,
     )
+
+
+@program()
+def indices_of_32_bits(torch: Any) -> Any:
+    x, i = torch.arange(4), torch.tensor([1, 2], dtype=torch.int32)
+    return (
+        torch.repeat_interleave(i),
+        torch.repeat_interleave(i, output_size=3),
+        torch.repeat_interleave(i[:0]),
+        torch.take_along_dim(x, i),
+        attempt("dtype of indices should be Long but got Int", torch.take_along_dim, x, i, 0),
+        attempt("dtype of indices should be Long but got Float", torch.take_along_dim, x, i.float(), 0),
+    )

@@ -68,3 +68,35 @@ def what_any_dtype_can_hold(torch: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return torch.bernoulli(torch.tensor([0.0, 1.0, 1.0]), out=whole)
+
+
+@program()
+def what_is_just_filled_takes_another_shape_without_a_word(torch: Any) -> Any:
+    odds = torch.tensor([0.0, 1.0])
+    return (
+        [f(2, out=torch.empty(3)) for f in (torch.zeros, torch.ones, torch.eye)],
+        torch.full((2, 2), 5.0, out=torch.empty(3)),
+        torch.linspace(0, 1, 2, out=torch.empty(3)),
+        torch.logspace(0, 1, 2, out=torch.empty(3)),
+        [f(2, out=torch.empty(3)).shape for f in (torch.empty, torch.rand, torch.randn)],
+        torch.randint(3, (2,), out=torch.empty(3)).shape,
+        torch.randperm(3, out=torch.empty(2, dtype=torch.int64)).shape,
+        torch.normal(0, 1, (2,), out=torch.empty(3)).shape,
+        torch.bernoulli(odds, out=torch.empty(3)),
+        torch.multinomial(odds, 1, out=torch.empty(3, dtype=torch.int64)),
+    )
+
+
+@program()
+def numbers_in_a_row_fill_an_output_of_another_shape(torch: Any) -> Any:
+    return (
+        torch.arange(2, out=torch.empty(2, 1)),
+        torch.linspace(0, 1, 2, out=torch.empty(1, 2)),
+        torch.logspace(0, 1, 4, out=torch.empty(2, 2)),
+        torch.fft.fftfreq(2, out=torch.empty(2, 1)),
+    )
+
+
+@program(warns=r"The number of elements in the out tensor of shape \[2\] is 2 which does not match")
+def an_output_of_fewer_elements_than_a_range_has(torch: Any) -> Any:
+    return torch.arange(3, out=torch.empty(2)), torch.fft.fftfreq(4, out=torch.empty(2))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .derivatives import derivatives
-from .harness import program
+from .harness import attempt, program
 from .programs_graph_names import tree
 
 VECTOR = [1.0, -2.0, 3.0, 0.5]
@@ -261,3 +261,16 @@ def graph_of_a_number(torch: Any) -> Any:
         y[index] = 3.0
         found.append((tree(y), y._version))
     return found
+
+
+@program()
+def numbers_that_are_infinite_in_halves(torch: Any) -> Any:
+    found = []
+    for kind in (torch.float16, torch.bfloat16):
+        for index in (0, slice(None), [0, 1], torch.tensor([True, False, True])):
+            x = torch.zeros(3, dtype=kind)
+            x[index] = -1e39
+            found.append(x)
+        x[0], x[1] = 65519.0, 10**10
+        found.append(x)
+    return found, attempt("without overflow", torch.zeros(3).__setitem__, 0, 1e39)

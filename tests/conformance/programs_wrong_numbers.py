@@ -90,3 +90,39 @@ def overlaps_within_a_tensor(torch: Any) -> Any:
         x, x[:1].expand(4), x.as_strided((3, 4), (4, 1)), x.as_strided((2, 3), (1, 1)), x[::2],
     )  # fmt: skip
     return [torch._debug_has_internal_overlap(v) for v in views]
+
+
+@program()
+def tensors_that_would_lose_their_gradient(torch: Any) -> Any:
+    x, n = torch.ones(2, 2), torch.tensor(1.0, requires_grad=True)
+    phrase = "must be (Number|float), not Tensor"
+    return (
+        attempt(phrase, torch.isclose, x, x, atol=n),
+        attempt(phrase, torch.allclose, x, x, rtol=n),
+        attempt(phrase, torch.norm, x, n),
+        attempt(phrase, torch.linalg.vector_norm, x, n),
+        attempt(phrase, torch.cdist, x, x, n),
+        attempt(phrase, torch.dist, x, x, n),
+        attempt(phrase, torch.histc, x, 3, 0, n),
+    )
+
+
+@program()
+def sizes_that_are_too_large_or_negative(torch: Any) -> Any:
+    x = torch.empty((), dtype=torch.float64)
+    return (
+        attempt("Storage size calculation overflowed", x.resize_, [2, 4, 2**29, 2**29]),
+        attempt("overflow", torch.arange, 1.175494351e-38, 3.402823466e38),
+        attempt("Storage size calculation overflowed", torch.empty, 2**62, 2**62),
+        attempt("Stride calculation overflowed", torch.empty, 0, 4, 2**61),
+        attempt("Trying to create tensor with negative dimension -1", torch.Tensor, 2, -1),
+        attempt("Dimension specified as 0 but tensor has no dimensions", torch.tensor(1.0).size, 0),
+        attempt("Dimension out of range", torch.ones(2).stride, 2),
+        attempt("dim must be a 2-tuple. Got 0 1 2", torch.norm, torch.ones(2, 2, 2), "nuc"),
+    )
+
+
+@program()
+def data_of_another_kind(torch: Any) -> Any:
+    x, y = torch.ones(2), torch.ones(2, device="meta")
+    return [attempt("have incompatible tensor type", setattr, a, "data", b) for a, b in ((x, y), (y, x))]

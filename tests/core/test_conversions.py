@@ -63,6 +63,13 @@ def test_what_has_no_single_value_says_so(kind):
         act()
 
 
+def test_a_masked_array_is_an_operand_like_others():
+    masked = np.ma.array([3.0, 4.0], mask=[False, True])
+    found = rg.tensor([1.0, 2.0]) * masked
+    assert type(found.array) is np.ndarray
+    assert found.tolist() == [3.0, 8.0]
+
+
 def test_an_integer_tensor_is_an_index():
     assert list(range(rg.tensor(3))) == [0, 1, 2]
     assert [10, 20, 30][rg.tensor([1])] == 20
@@ -71,6 +78,8 @@ def test_an_integer_tensor_is_an_index():
 def test_a_number_with_a_gradient_is_converted_with_a_warning(x):
     with pytest.warns(UserWarning, match="Converting a tensor with requires_grad=True to a scalar"):
         float(x[0])
+    with pytest.warns(UserWarning, match="Converting a tensor with requires_grad=True to a scalar"):
+        rg.tensor([x[0], 2.0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         x[0].item()

@@ -89,3 +89,16 @@ def test_what_is_contiguous_in_pytorch_is_contiguous(torch: Any, case: Case, lay
                 assert ours.shape == tuple(theirs.shape)
                 assert str(ours.dtype) == str(theirs.dtype)
                 assert ours.is_contiguous() or not theirs.is_contiguous(), (ours.stride(), theirs.stride())
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (1, 3), (3, 3)])
+def test_steps_are_never_negative(shape):
+    a, b = rg.eye(shape[0]), rg.ones(shape)
+    pivots = rg.arange(1, shape[0] + 1).int()
+    found = [
+        rg.linalg.solve_triangular(a, b, upper=True),
+        rg.linalg.solve_triangular(a, b.mT, upper=False, left=False),
+        rg.linalg.lu_solve(a, pivots, b),
+        rg.linalg.inv_ex(a * 0).inverse,
+    ]
+    assert all(step > 0 for t in found for step in t.stride())

@@ -14,7 +14,7 @@ FUNCTION_BUDGET, FUNCTION_LIMIT = 40, 60
 
 # What may be longer than its limit: a file, or `file:function`, with how long it may be and why.
 EXCEPTIONS: dict[str, tuple[int, str]] = {
-    "__init__.py": (2100, "a generated list of public names, one a line; nobody reads it from top to bottom"),
+    "__init__.py": (2200, "a generated list of public names, one a line; nobody reads it from top to bottom"),
 }
 
 

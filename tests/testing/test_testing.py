@@ -46,6 +46,9 @@ def cases(t):
         (f([INF]), f([1.0]), {}), (f([INF]), f([INF]), {}), (f([0.0]), f([1e-3]), {}), (f([1.0]), f([0.0]), {}),
         (f([1], dtype=t.uint8), f([3], dtype=t.uint8), {}), (f([1.0]), f([1]), {}),
         (t.ones(2, device="meta"), t.ones(2, device="meta"), {}), (t.ones(2, device="meta"), t.ones(2), {}),
+        (f([1.0], dtype=t.bfloat16), f([1.0078125], dtype=t.bfloat16), {}),
+        (f([1.0], dtype=t.bfloat16), f([1.0625], dtype=t.bfloat16), {}),
+        (m.to("meta"), m.to("meta"), {}), (m, m.to("meta"), {"check_device": False}), (m, m.to("meta"), {}),
     ]  # fmt: skip
 
 
@@ -96,6 +99,17 @@ def made(library, asked):
         round(values.max().item() / 4),
         bool((t == 0).any()) and not t.is_floating_point(),
     )
+
+
+@pytest.mark.parametrize("limits", [(0.5, 2.5), (-1.5, 1.5), (0, 2.2), (-2.5, -0.5)])
+def test_random_integers_lie_within_limits_that_are_none(limits, torch):
+    found = []
+    for library in (rg, torch):
+        library.manual_seed(0)
+        low, high = limits
+        t = library.testing.make_tensor((100,), dtype=library.int64, device="cpu", low=low, high=high)
+        found.append(t.tolist())
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)

@@ -9,17 +9,22 @@ from typing import Any
 # Where PyTorch has what ours has in another file; the name of a single class goes before that of its file.
 _PLACES = {
     "autograd.modes": "autograd.grad_mode",
+    "autograd.saved_hooks": "autograd.graph",
     "backends.device": "",
     "backends.dtype_class": "",
     "backends.layout_class": "",
     "backends.limits": "",
     "backends.memory_format": "",
+    "core.hooks.RemovableHandle": "utils.hooks",
+    "core.node.Node": "autograd.graph",
     "core.plain.Size": "",
     "core.tensor": "",
     "distributions.joint_transforms": "distributions.transforms",
     "distributions.number_transforms": "distributions.transforms",
     "distributions.transform": "distributions.transforms",
     "distributions.vector_transforms": "distributions.transforms",
+    "errors.AcceleratorError": "",
+    "errors.OutOfMemoryError": "",
     "nn.activation": "nn.modules.activation",
     "nn.adaptive_softmax": "nn.modules.adaptive",
     "nn.batchnorm": "nn.modules.batchnorm",
@@ -53,13 +58,21 @@ _PLACES = {
     "nn.sync_batchnorm": "nn.modules.batchnorm",
     "nn.transformer": "nn.modules.transformer",
     "ops.random.generator": "_C",
+    "ops.tensor.typed_storage": "storage",
+    "ops.tensor.untyped_storage": "storage",
     "optim.adafactor": "optim",
     "optim.muon": "optim",
+    "serialization.choices": "serialization",
+    "streams": "",
+    "symbolic": "",
+    "utils.checkpoint_frame": "utils.checkpoint",
+    "utils.selective": "utils.checkpoint",
 }
 # Packages whose files are PyTorch's.
 _ALIKE = (
-    "autograd.anomaly_mode", "autograd.function", "autograd.variable", "distributions.", "nn.parallel.", "nn.parameter",
-    "nn.utils.", "optim.", "utils.data.",
+    "amp.autocast_mode", "amp.grad_scaler", "autograd.anomaly_mode", "autograd.forward_ad", "autograd.function",
+    "autograd.graph", "autograd.variable", "distributions.", "nn.parallel.", "nn.parameter", "nn.utils.", "optim.",
+    "return_types", "utils.checkpoint", "utils.data.",
 )  # fmt: skip
 
 

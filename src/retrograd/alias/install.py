@@ -12,7 +12,10 @@ from retrograd.alias.class_names import give_name
 from retrograd.alias.classes import watch_classes
 from retrograd.alias.finder import Finder
 from retrograd.alias.torch_module import TorchModule
+from retrograd.ops.returns import RETURN_TYPES
 
+# Classes whose objects are there before anybody names them; others have PyTorch's names when they are asked for.
+_UNNAMED = ("Tensor", "Size", "dtype", "device", "OutOfMemoryError")
 FOLDER = str(Path(__file__).parent / "path")
 
 
@@ -46,8 +49,10 @@ def install_as_torch() -> None:
     lazy.FORMS.changed = _forget
     sys.modules["torch"] = top
     top.__spec__ = finder.find_spec("torch")
-    for name in ("Tensor", "Size", "dtype", "device"):  # whose objects are there before anybody names them
+    for name in _UNNAMED:
         give_name(getattr(top, name))
+    for kind in RETURN_TYPES.values():
+        give_name(kind)
 
 
 def _forget() -> None:

@@ -681,6 +681,13 @@ def device_of(array: Array) -> device:
     return found
 
 
+def plain(array: Array) -> Array:
+    """NumPy's own array in the place of a subclass of its, which computes otherwise: a matrix, a masked array."""
+    if isinstance(array, np.ndarray) and type(array) is not ndarray and backend_of(array).is_plain:
+        return np.asarray(array)
+    return array
+
+
 def where_of(array: Array) -> device | None:
     """The device an array lives on, None for the CPU: how nodes remember it."""
     if not BACKENDS.foreign:

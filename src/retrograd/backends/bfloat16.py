@@ -96,6 +96,8 @@ class BFloat16Array(np.ndarray[Any, Any]):
         function = getattr(ufunc, method)
         if method == "at":
             return _written(inputs[0], lambda target: function(target, *widened(inputs[1:])))
+        if ufunc is np.nextafter and all(isinstance(x, BFloat16Array) for x in inputs):
+            return as_bfloat16(ufunc(*[bare(x) for x in inputs]))  # a wider dtype has other neighbours
         targets = options.pop("out", None)
         found = function(*widened(inputs), **_options(options))
         if targets is not None:

@@ -162,21 +162,40 @@ def complex_of(dtype: DType) -> DType:
     return _COMPLEX_OF.get(dtype, dtype)
 
 
+def element_size(dtype: Any) -> int:
+    """Bytes of an element of a dtype."""
+    return int(as_dtype(dtype).itemsize)
+
+
 def is_number(value: np.generic) -> bool:
     """Whether what NumPy takes out of an array is a number: words, dates and records are none."""
     return value.dtype.kind in "biufc" or value.dtype.name == "bfloat16"
 
 
 def python_number(value: Any) -> Any:
-    """A number of NumPy's as Python's, whose dtype gives way to a tensor's; anything else as it is."""
-    if not isinstance(value, np.generic):
+    """A number of NumPy's, or of a class like IntEnum, as Python's own: only these have a dtype that gives way to a
+    tensor's. Anything else stays as it is.
+    """
+    kind = type(value)
+    if kind is float or kind is int or kind is bool or kind is complex:
         return value
+    if not isinstance(value, np.generic):
+        return _of_its_base(value)
     if not is_number(value):
         raise OperandError(f"expected a number, but got {type(value).__name__}")
     number = value.item()
     if isinstance(number, np.generic):  # of 80 bits, which Python has not
         return complex(number) if number.dtype.kind == "c" else float(number)
     return number
+
+
+def _of_its_base(value: Any) -> Any:
+    """A number of a subclass of int, float or complex as one of that class."""
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    return complex(value) if isinstance(value, complex) else value
 
 
 def scalar_dtype(number: Any) -> DType:

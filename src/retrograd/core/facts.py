@@ -15,7 +15,7 @@ from retrograd.backends.mirror import behind, bits_of
 from retrograd.backends.pack import PACK
 from retrograd.core.plain import Size, TensorMethods
 from retrograd.core.upward import tell_pack
-from retrograd.errors import dimension_error
+from retrograd.errors import DimensionError, dimension_error
 from retrograd.hints import mypyc_attr
 from retrograd.values import Array
 
@@ -95,7 +95,7 @@ class TensorFacts(TensorMethods):
         if dim is None:
             return self.shape
         if not -self.array.ndim <= dim < self.array.ndim:
-            raise dimension_error(dim, self.array.ndim)
+            raise _no_such_dimension(dim, self.array.ndim)
         return self.array.shape[dim]
 
     def dim(self) -> int:
@@ -137,7 +137,11 @@ class TensorFacts(TensorMethods):
             strides = tuple(reversed(steps[: self.array.ndim]))
         else:
             strides = tuple(s // self.array.itemsize for s in self.array.strides)
-        return strides if dim is None else strides[dim]
+        if dim is None:
+            return strides
+        if not -len(strides) <= dim < len(strides):
+            raise _no_such_dimension(dim, len(strides))
+        return strides[dim]
 
     def data_ptr(self) -> int:
         """The address of the first element; 0 if there is none."""
@@ -186,3 +190,9 @@ class TensorFacts(TensorMethods):
     def _type_string(self) -> str:
         """The legacy type name, such as `torch.FloatTensor`."""
         return f"torch.{SCALAR_NAMES[self.array.dtype]}Tensor"
+
+
+def _no_such_dimension(dim: int, ndim: int) -> DimensionError:
+    if ndim == 0:
+        return DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return dimension_error(dim, ndim)

@@ -19,6 +19,7 @@ from retrograd.backends.base import (
     extent_of,
     is_array,
     owner_of,
+    plain,
     register,
     stands_for_many,
 )
@@ -417,6 +418,11 @@ class Tensor(TensorOperators):
             raise GradientError(
                 "data set to a tensor that requires gradients must be floating point or complex dtype"
             )
+        if (self.device.type == "meta") != (value.device.type == "meta"):
+            raise RuntimeError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
+                "type: one of them is on the device meta, and has no values."
+            )
         check_data_written(self.array, value.array)
         old, self.array = self.array, value.array
         if old.shape != value.array.shape or old.dtype != value.array.dtype:
@@ -569,18 +575,18 @@ def _array_of(data: Any, size: tuple[int, ...], share: bool) -> Array:
     """The array of `Tensor(data, share=True)`, or of what PyTorch's old constructor makes: see `Tensor`."""
     if share:
         # NumPy's numbers stand for arrays without dimensions.
-        return data if is_array(data) else np.asarray(data)
+        return plain(data) if is_array(data) else np.asarray(data)
     dtype = get_default_dtype()
     if data is None:
         return maker_of(dtype).empty(0, dtype)
     if _is_size(data):
-        return maker_of(dtype).empty((operator.index(data), *size), dtype)
+        return _room((operator.index(data), *size), dtype)
     if size:
         raise TypeError(
             "new() received an invalid combination of arguments: Tensor() takes sizes, or one sequence of values"
         )
     if isinstance(data, Size):
-        return maker_of(dtype).empty(tuple(data), dtype)
+        return _room(tuple(data), dtype)
     if isinstance(data, Tensor):
         return data.array
     if isinstance(data, str):
@@ -590,8 +596,16 @@ def _array_of(data: Any, size: tuple[int, ...], share: bool) -> Array:
             f"new(): data must be a sequence (got {type_name(data)}); tensor() takes single numbers"
         )
     if is_array(data) and (stands_for_many(data) or data.dtype == dtype):
-        return data
+        return plain(data)
     return UPWARD.array_from(data, dtype)
+
+
+def _room(size: tuple[int, ...], dtype: DType) -> Array:
+    """An array of a size that may be wrong."""
+    for n in size:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {sizes(size)}")
+    return maker_of(dtype).empty(size, dtype)
 
 
 def _is_size(data: Any) -> bool:

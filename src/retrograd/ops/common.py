@@ -10,7 +10,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, stands_for_many
 from retrograd.backends.casts import cast, maker_of, of_bfloat16
-from retrograd.backends.dtypes import C_NAMES, SCALAR_NAMES, keeps_category, scalar_dtype
+from retrograd.backends.dtypes import C_NAMES, SCALAR_NAMES, keeps_category, python_number, scalar_dtype
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import FORWARD, INFERENCE, current
 from retrograd.core.places import warn
@@ -34,8 +34,8 @@ ndarray: Final[Any] = np.ndarray
 _EXPECTED = "Expected out tensor to have dtype {c_wanted}, but got {c_given} instead"
 
 
-def deliver(result: Any, out: Any) -> Tensor:
-    """The result, written into `out` if one was given."""
+def deliver(result: Any, out: Any, told: bool = True) -> Tensor:
+    """The result, written into `out` if one was given. Another shape of `out` is warned of if `told`."""
     found: Tensor = result
     if out is None:
         return found
@@ -56,7 +56,7 @@ def deliver(result: Any, out: Any) -> Tensor:
     if out.array.shape == result.array.shape:
         common_backend((out.array, result.array)).copyto(out.array, result.array, casting="unsafe")
     else:
-        if out.array.size:
+        if out.array.size and told:
             warn(
                 f"An output with one or more elements was resized since it had shape {list(out.array.shape)}, which "
                 f"does not match the required output shape {list(result.array.shape)}. Give one of that shape, or of "
@@ -321,7 +321,7 @@ def number_from(function: str, argument: str, position: int, value: Any) -> Any:
     if type(value) is int or type(value) is float:
         return value
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
-        return value
+        return python_number(value)
     if isinstance(value, np.generic) and value.dtype.kind in "biufc":
         return value.item()
     if isinstance(value, Tensor) and value.array.ndim == 0 and not value.requires_grad:

@@ -115,7 +115,7 @@ def assert_allclose(
     )
     pair = [v if isinstance(v, Tensor) else Tensor(np.asarray(v), share=True) for v in (actual, expected)]
     if rtol is None and atol is None:
-        found = [_OLD_TOLERANCES.get(str(t.array.dtype), _EXACT) for t in pair]
+        found = [_OLD_TOLERANCES.get(t.array.dtype.name, _EXACT) for t in pair]
         rtol, atol = max(r for r, _ in found), max(a for _, a in found)
     checks: Any = {"check_device": True, "check_dtype": False, "check_stride": False}
     assert_close(*pair, rtol=rtol, atol=atol, equal_nan=equal_nan, msg=msg or None, **checks)
@@ -261,9 +261,9 @@ def _compare_tensors(pair: Pair, rules: Closeness) -> None:
         v.detach() if isinstance(v, Tensor) else Tensor(v, share=True) for v in (pair.actual, pair.expected)
     )
     _compare_attributes(actual, expected, rules, pair.path)
-    if actual.is_meta and expected.is_meta:
-        return  # there is nothing more to compare
-    rtol, atol = _tolerances([str(t.array.dtype) for t in (actual, expected)], rules)
+    if actual.is_meta or expected.is_meta:
+        return  # there are no values to compare
+    rtol, atol = _tolerances([t.array.dtype.name for t in (actual, expected)], rules)
     a, e = actual.numpy(force=True), expected.numpy(force=True)
     if a.dtype != e.dtype:
         a, e = (v.astype(np.result_type(a, e)) for v in (a, e))

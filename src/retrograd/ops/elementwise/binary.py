@@ -150,6 +150,7 @@ class Fmin(Fmax):
 class Nextafter(ElementwiseBinary):
     """the next number after x towards y; it moves with x"""
 
+    copies: ClassVar[bool] = True  # for bfloat16 has neighbours of its own
     keeps0: ClassVar[int] = X | Y
     keeps1: ClassVar[int] = X | Y
 

@@ -15,7 +15,7 @@ from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, Unary
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, broadcast_error, type_name, unsupported_dtype
-from retrograd.ops.common import deliver, differ, joint_shape, require_tensor, tensor_of, wrapped
+from retrograd.ops.common import deliver, differ, joint_shape, real_from, require_tensor, tensor_of, wrapped
 from retrograd.ops.register import public
 from retrograd.values import Array, Number
 
@@ -245,7 +245,7 @@ def _close(
             f"{SCALAR_NAMES[a.dtype]} did not match {SCALAR_NAMES[b.dtype]}: {function} compares tensors of one dtype. "
             "Convert one with .to()."
         )
-    rtol, atol = float(rtol), float(atol)  # which may be tensors, and NumPy would ask those for theirs
+    rtol, atol = _tolerance(function, "rtol", 3, rtol), _tolerance(function, "atol", 4, atol)
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if tolerance < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance:g}")
@@ -258,6 +258,13 @@ def _close(
     if not whole:
         return close(a, b)
     return blocks.all_true(close, a, b) if _in_blocks(xp, a, b) else close(a, b).all()
+
+
+def _tolerance(function: str, name: str, position: int, given: Any) -> float:
+    """A tolerance as a float: it may be a tensor, and NumPy would ask that for its own."""
+    if isinstance(given, Tensor) and not given.requires_grad:
+        return float(given)
+    return float(real_from(function, name, position, given))
 
 
 def _are_close(xp: Backend, tolerance: tuple[float, float, bool], a: Array, b: Array) -> Any:

@@ -18,7 +18,7 @@ from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import sizes_of
 from retrograd.ops.shape.transpose import roll
 from retrograd.ops.tensor.convert import DeviceLike
-from retrograd.ops.tensor.create import finish, shape_from
+from retrograd.ops.tensor.create import finish_row, shape_from
 from retrograd.ops.tensor.data import check_options
 from retrograd.values import Array, DType, Shape
 
@@ -35,7 +35,7 @@ def _frequencies(
     width = n * number_from(f"fft_{function}", "d", 2, d)
     step = maker_of(target).asarray(np.inf if width == 0 else 1.0 / width, target)
     with np.errstate(invalid="ignore"):
-        return finish(cast(numbers, target) * step, out, requires_grad, where)
+        return finish_row(cast(numbers, target) * step, out, requires_grad, where, counted=True)
 
 
 @public("fft.fftfreq")

@@ -495,13 +495,12 @@ def take_along_dim(
     """
     x = require_tensor("take_along_dim", "input", 1, input)
     i = require_tensor("take_along_dim", "indices", 2, indices)
-    if i.array.dtype != np.int64:
-        raise DtypeError(
-            "gather(): Expected dtype int32/int64 for index: torch.take_along_dim() takes indices of dtype Long, not "
-            f"{SCALAR_NAMES[i.array.dtype]}"
-        )
     if dim is None:
         return gather(reshape(x, -1), 0, reshape(i, -1), out=out)
+    if i.array.dtype != np.int64:
+        raise DtypeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {SCALAR_NAMES[i.array.dtype]}"
+        )
     if x.array.ndim != i.array.ndim:
         raise ShapeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "

@@ -43,8 +43,8 @@ from retrograd.ops.shape.reshape import (
     integer,
 )
 from retrograd.ops.shape.split import END, Select, Slice
-from retrograd.ops.tensor.data import check_fits, number_for, supported
-from retrograd.values import Array, Shape
+from retrograd.ops.tensor.data import check_fits, narrowed, number_for, supported
+from retrograd.values import Array, DType, Shape
 
 ndarray: Final[Any] = np.ndarray
 LARGEST: Final = 2**63 - 1  # of the integers that PyTorch takes as an index
@@ -533,7 +533,7 @@ def _source(x: Tensor, value: Any, key: Key) -> Tensor:
     if isinstance(value, np.ndarray):
         return Tensor(value if value.dtype is x.array.dtype else supported(value), share=True)
     if not isinstance(value, Tensor):
-        return Tensor(number_for(value, x.array.dtype), share=True)
+        return Tensor(_assigned(value, x.array.dtype), share=True)
     if key and value.array.dtype != x.array.dtype:
         masked = len(key) == 1 and key[0].array.dtype.kind == "b"
         if value.array.size != 1 or not masked or not key[0].array.ndim:
@@ -548,6 +548,13 @@ def _source(x: Tensor, value: Any, key: Key) -> Tensor:
                 number_for(value.array.item(), x.array.dtype), share=True
             )  # no warning, nothing is lost
     return value
+
+
+def _assigned(number: Any, dtype: DType) -> Array:
+    """A number as an array of a dtype: what is too large for it is infinite in halves, and refused in others."""
+    if dtype.itemsize == 2 and dtype.kind == "f" and isinstance(number, (int, float)):
+        return narrowed(np.array(float(number)), dtype)
+    return number_for(number, dtype)
 
 
 def _broadcast_source(source: Tensor, part: Array, key: Key) -> Any:

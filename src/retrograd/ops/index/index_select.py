@@ -356,7 +356,7 @@ def _indices_as_often(counts: Tensor, output_size: int | None) -> Tensor:
         )
     if counts.array.ndim != 1:
         raise ShapeError("repeat_interleave only accept 1D vector as repeat")
-    places = Tensor(backend_of(counts.array).arange(counts.array.size), share=True)
+    places = Tensor(backend_of(counts.array).arange(counts.array.size, dtype=counts.array.dtype), share=True)
     return repeat_interleave(places, counts, output_size=output_size)
 
 

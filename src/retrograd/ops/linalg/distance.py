@@ -290,7 +290,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 def _power(function: str, p: Any, position: int) -> float:
     if isinstance(p, complex):
         raise DtypeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
-    if not isinstance(p, (int, float, np.number, Tensor)):
+    if not isinstance(p, (int, float, np.number, Tensor)) or (isinstance(p, Tensor) and p.requires_grad):
         raise TypeError(
             f"{function}(): argument 'p' (position {position}) must be Number, not {type_name(p)}"
         )
@@ -510,14 +510,23 @@ def _p_norm(
 ) -> Tensor:
     dims, keepdim = dims_given("norm", dim, keepdim, numpy)
     if p == "nuc":
-        return matrix_norm(input, "nuc", (-2, -1) if dims is None else dims, keepdim, dtype=dtype, out=out)
-    if p == "fro" and isinstance(dims, (tuple, list)) and len(dims) > 2:
-        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
+        if dims is None:
+            dims = tuple(range(require_tensor("norm", "input", 1, input).array.ndim))
+        _check_pair(dims)
+        return matrix_norm(input, "nuc", dims, keepdim, dtype=dtype, out=out)
+    if p == "fro":
+        _check_pair(dims)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported. Give a number, or 'fro'.")
     order: Any = 2 if p is None or p == "fro" else p
     found: Tensor = vector_norm(input, order, dims, keepdim, dtype=dtype, out=out)
     return found
+
+
+def _check_pair(dims: Any) -> None:
+    """Matrices lie in two dimensions."""
+    if isinstance(dims, (tuple, list)) and len(dims) > 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
 
 
 @public("Tensor.norm")

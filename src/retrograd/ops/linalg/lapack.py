@@ -96,7 +96,8 @@ def _solved(xp: Backend, a: Array, b: Array, upper: bool, unit: bool) -> Array:
     shape = xp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     b = xp.broadcast_to(b, (*shape, *b.shape[-2:]))
     if upper:
-        return _substituted(xp, a[..., ::-1, ::-1], b[..., ::-1, :], unit)[..., ::-1, :]
+        turned = _substituted(xp, a[..., ::-1, ::-1], b[..., ::-1, :], unit)
+        return xp.array(turned[..., ::-1, :], copy=True, order="C")  # steps of a tensor are not negative
     return _substituted(xp, a, b, unit)
 
 

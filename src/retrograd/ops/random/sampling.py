@@ -420,7 +420,7 @@ def bernoulli(
     chances = x.array if p is None else number_from("bernoulli", "p", 2, p)
     dtype = x.array.dtype if out is None else out.array.dtype  # 0 and 1 are of every one
     values = bernoulli_array(stream_of(generator, device_of(x.array), x.array), chances, x.array.shape, dtype)
-    return deliver(apply1(Bernoulli(beside(values, x.array)), x), out)
+    return deliver(apply1(Bernoulli(beside(values, x.array)), x), out, told=False)
 
 
 @public("poisson")
@@ -502,7 +502,7 @@ def multinomial(
         arrivals = xp.where(rows > 0, waits / xp.where(rows > 0, rows, 1), np.inf)
         found = xp.argsort(arrivals, axis=1, kind="stable")[:, :count]
     result = found.reshape((*p.shape[:-1], count)).astype(np.int64)
-    return deliver(new_leaf(result), out)
+    return deliver(new_leaf(result), out, told=False)
 
 
 def _intervals(xp: Backend, steps: Array, draws: Array) -> Array:

@@ -22,6 +22,7 @@ from retrograd.ops.common import (
     deliver,
     deliver_exact,
     int_from,
+    number_from,
     outputs,
     require_tensor,
     tensor_of,
@@ -200,9 +201,10 @@ def histc(
     if x.array.dtype.kind != "f":
         kernel = "aminmax_cpu" if x.array.dtype.kind == "c" else "histogram_cpu"
         raise unsupported_dtype(kernel, x.array.dtype, "it takes floating-point tensors.")
-    if isinstance(min, complex) or isinstance(max, complex):
+    low, high = number_from("histc", "min", 3, min), number_from("histc", "max", 4, max)
+    if isinstance(low, complex) or isinstance(high, complex):
         raise RuntimeError("value cannot be converted to type double without overflow: histc has real limits")
-    low, high = float(min), float(max)
+    low, high = float(low), float(high)
     if low == high and x.array.size:
         low, high = float(x.array.min()), float(x.array.max())
     if low == high:

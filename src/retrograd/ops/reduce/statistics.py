@@ -425,7 +425,7 @@ def vector_norm(
 
 def norm_order(ord: Any) -> float:
     """The order of a norm as a number."""
-    if isinstance(ord, Tensor) and ord.array.size == 1:
+    if isinstance(ord, Tensor) and ord.array.size == 1 and not ord.requires_grad:
         ord = ord.array.item()
     if isinstance(ord, complex):
         raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")

@@ -24,7 +24,7 @@ from retrograd.backends.memory_format import (
 )
 from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.backends.mirror import behind, bits_of, mirrored
-from retrograd.backends.shortage import SHORTAGE_TOLD
+from retrograd.backends.shortage import SHORTAGE_TOLD, made
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.families import Linear, View
 from retrograd.core.inplace import check_not_inference, check_recordable
@@ -477,7 +477,7 @@ def resize_(
     try:
         array = strided(memory, size, dense_strides(size), None)
     except ShapeError:
-        array = marked(backend_of(memory).inner.zeros(size, memory.dtype))
+        array = marked(made(backend_of(memory).inner.zeros, size, memory.dtype))
         flat = strided(memory, (_room(memory),), (1,), None)
         array.reshape(-1)[: flat.size] = flat
     array = mirrored(array, *bits_of(x.array))

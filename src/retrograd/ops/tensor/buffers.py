@@ -26,7 +26,7 @@ from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer, sizes_of
 from retrograd.ops.shape.strided import strided
 from retrograd.ops.tensor.convert import DeviceLike
-from retrograd.ops.tensor.create import dtype_for, finish, like_options, shape_from
+from retrograd.ops.tensor.create import dtype_for, finish_row, like_options, shape_from
 from retrograd.ops.tensor.data import check_options, new_leaf
 from retrograd.ops.tensor.unwritten import marked
 from retrograd.values import Array, DType, Number, Shape
@@ -240,7 +240,7 @@ def inclusive_range(
     with SHORTAGE_TOLD:
         numbers = np.arange(math.floor((last - first) / by) + 1)
     found = cast(first + numbers * by, kind)
-    return finish(found, out, requires_grad, where)
+    return finish_row(found, out, requires_grad, where)
 
 
 @public("Tensor.is_set_to")

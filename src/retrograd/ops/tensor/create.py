@@ -38,6 +38,7 @@ from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.backends.native import CPU_BACKEND as XP
 from retrograd.backends.pieces import fill
 from retrograd.backends.shortage import made
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import (
     DtypeError,
@@ -66,8 +67,21 @@ def finish(array: Array, out: Any, requires_grad: bool, where: Device) -> Tensor
     """The tensor a creating function returns: a new leaf on a device, or `out` filled."""
     if out is None:
         return new_leaf(array if where is CPU else placed(array, where), requires_grad)
-    filled: Tensor = deliver(Tensor(array, share=True), out)
+    filled: Tensor = deliver(Tensor(array, share=True), out, told=False)
     return filled.requires_grad_() if requires_grad else filled
+
+
+def finish_row(array: Array, out: Any, requires_grad: bool, where: Device, counted: bool = False) -> Tensor:
+    """`finish` for numbers in a row: an `out` of as many keeps its shape. Others are told of if `counted`."""
+    if out is not None and out.array.size == array.size:
+        array = array.reshape(out.array.shape)
+    elif counted and out is not None and out.array.size:
+        warn(
+            f"The number of elements in the out tensor of shape {list(out.array.shape)} is {out.array.size} which does "
+            f"not match the computed number of elements {array.size}. It is resized to hold them.",
+            UserWarning,
+        )
+    return finish(array, out, requires_grad, where)
 
 
 def dtype_for(dtype: Any, out: Any, default: DType) -> DType:
@@ -275,7 +289,7 @@ def arange(
     if whole and max(abs(first), abs(last), abs(by)) >= 1 << 63:
         raise RuntimeError("value cannot be converted to type int64_t without overflow")
     wanted = dtype_for(dtype, out, scalar_dtype(0 if whole else 0.0))
-    return finish(range_array(first, last, by, wanted), out, requires_grad, where)
+    return finish_row(range_array(first, last, by, wanted), out, requires_grad, where, counted=True)
 
 
 def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
@@ -338,7 +352,7 @@ def linspace(
     where = check_options(device, layout, pin_memory)
     ends, count, wanted = _line_arguments("linspace", start, end, steps, out, dtype)
     array = cast(made(partial(spaced, ends), (count,), wanted), wanted)
-    return finish(array, out, requires_grad, where)
+    return finish_row(array, out, requires_grad, where)
 
 
 @public("logspace")
@@ -360,7 +374,7 @@ def logspace(
         ends = [held_number(v, wanted) for v in ends]
     work = np.dtype("complex128" if wanted.kind == "c" else "float64")
     exponents = made(partial(spaced, ends), (count,), work)
-    return finish(cast(np.power(number, exponents), wanted), out, requires_grad, where)
+    return finish_row(cast(np.power(number, exponents), wanted), out, requires_grad, where)
 
 
 def _line_arguments(

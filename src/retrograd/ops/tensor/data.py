@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from retrograd.backends.base import backend_of, check_device, is_array, placed, stands_for_many
+from retrograd.backends.base import backend_of, check_device, is_array, placed, plain, stands_for_many
 from retrograd.backends.casts import cast, of_bfloat16
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
@@ -86,7 +87,7 @@ def from_data(data: Any, dtype: Any) -> Array:
     if quick is not None:
         return quick
     if is_array(data) and not stands_for_many(data):
-        known = supported(data)
+        known = supported(plain(data))
         return cast(known, known.dtype if target is None else target)
     if hasattr(data, "untyped"):  # a storage
         whole: Array = data.elements(getattr(data, "dtype", np.dtype("int64")) if target is None else target)
@@ -144,7 +145,7 @@ def _plain_data(data: Any, kinds: set[Any], target: DType | None, depth: int = 0
                 "only one element tensors can be converted to Python scalars; join larger ones with stack() or cat()"
             )
         kinds.add(data.array.dtype)
-        return data._number()
+        return data._real_number()
     if hasattr(data, "__array__"):
         array = supported(np.asarray(data))
         kinds.add(array.dtype)
@@ -165,9 +166,18 @@ def _plain_data(data: Any, kinds: set[Any], target: DType | None, depth: int = 0
         raise RuntimeError(
             f"Could not infer dtype of {type_name(data)}. Give numbers, or sequences of numbers."
         )
+    return _converted(data, target)
+
+
+def _converted(data: Any, target: DType) -> Any:
+    """What only converts to a number, such as a fraction, as an element of a dtype that was asked for."""
     if target.kind in "fc":
-        raise TypeError(f"must be real number, not {type_name(data)}")
-    raise TypeError(f"'{type_name(data)}' object cannot be interpreted as an integer")
+        if not hasattr(data, "__float__") and not hasattr(data, "__index__"):
+            raise TypeError(f"must be real number, not {type_name(data)}")
+        return float(data)
+    if not hasattr(data, "__index__"):
+        raise TypeError(f"'{type_name(data)}' object cannot be interpreted as an integer")
+    return operator.index(data)
 
 
 def _items(data: Any) -> list[Any]:
@@ -347,6 +357,15 @@ def supported(array: Array) -> Array:
     )
 
 
+def _of_whole_steps(array: Array) -> Array:
+    """An array whose steps are whole elements, as those of a tensor are: a field of records may have others."""
+    if isinstance(array, np.ndarray) and any(step % array.itemsize for step in array.strides):
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy it: from_numpy(a.copy())."
+        )
+    return array
+
+
 @public("tensor")
 def tensor(
     data: Data,
@@ -392,8 +411,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
         raise TypeError(
             f"expected np.ndarray (got {type_name(ndarray)}). Other values: tensor(...) or as_tensor(...)."
         )
-    found = supported(ndarray)
-    return new_leaf(np.asarray(found) if found is ndarray else found)
+    return new_leaf(_of_whole_steps(supported(ndarray)))
 
 
 @public("as_tensor")
@@ -410,8 +428,7 @@ def as_tensor(data: Data, *, dtype: DType | None = None, device: DeviceLike = No
         made = data if dtype is None else convert(data, dtype)
         return made if device is None and where is CPU else to(made, where)
     if is_array(data):
-        array = supported(data)
-        array = np.asarray(array) if isinstance(array, np.ndarray) and array is data else array
+        array = _of_whole_steps(supported(data))
         array = array if dtype is None else cast(array, as_dtype(dtype), copy=False)
     else:
         array = from_data(data, dtype)
