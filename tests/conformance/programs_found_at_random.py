@@ -254,3 +254,105 @@ def an_input_handed_back_is_a_view_without_gradients_too(torch: Any) -> Any:
             z = Same.apply(x)
         found.append((y is x, y._base is x, y._is_view(), z is x, z._is_view()))
     return found
+
+
+@program()
+def an_input_handed_back_without_recording_requires_nothing(torch: Any) -> Any:
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x, x.detach()
+
+    x = torch.ones(2, 3, requires_grad=True)
+    with torch.no_grad():
+        return Same.apply(x), Same.apply(x.t()), Same.apply(x[:1])
+
+
+# -- views, subclasses, transforms -----------------------------------------------------------------------------------
+
+
+@program()
+def a_view_of_what_requires_nothing_any_more_leads_nowhere(torch: Any) -> Any:
+    found = []
+    for part in (lambda x: x[0], lambda x: x.view(2, 2), lambda x: x[1:].t()):
+        x = torch.ones(4, requires_grad=True)
+        view = part(x)
+        x.requires_grad_(False)
+        x += 2
+        found.append((view, view.grad_fn.name(), view.grad_fn.next_functions))
+        view.sum().backward(torch.tensor(1.0))
+        found.append(x.grad)
+    return found
+
+
+@program()
+def as_subclass_asks_no_class(torch: Any) -> Any:
+    class First(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    class Second(torch.Tensor):
+        pass
+
+    first = torch.ones(2).as_subclass(First)
+    kinds = Second, First, torch.Tensor
+    return [type(first.as_subclass(kind)).__name__ for kind in kinds], first.as_subclass(Second) * 2
+
+
+@program()
+def a_subclass_may_have_an_init_of_its_own(torch: Any) -> Any:
+    class Named(torch.Tensor):
+        def __init__(self, values: Any) -> None:
+            self.title = "first"
+
+    class Both(Named):
+        def __init__(self, values: Any) -> None:
+            super().__init__(values)
+            self.other = 2
+
+    class Sized(torch.Tensor):
+        def __init__(self, *sizes: int) -> None:
+            super().__init__()
+
+    x = torch.ones(2, requires_grad=True)
+    y = Named(x)
+    (y * 3).sum().backward()
+    made = Named([1.0, 2.0]), Both([3.0]), Named(torch.ones(3)) + 1
+    return *made, made[0].title, made[1].title, made[1].other, y, x.grad, Sized(2, 3).shape, Sized().shape
+
+
+@program("data must be a sequence")
+def nothing_makes_no_tensor(torch: Any) -> Any:
+    return torch.Tensor(None)
+
+
+@program()
+def each_sample_has_a_gradient_of_its_own(torch: Any) -> Any:
+    grad, vmap, found = torch.func.grad, torch.func.vmap, []
+    for function in (lambda a: (a * 2).sum(), lambda a: torch.zeros_like(a).sum(), lambda a: a.mean() * 3):
+        made = vmap(grad(function))(torch.ones(4, 3))
+        twice = vmap(vmap(grad(function)))(torch.ones(2, 4, 3))
+        found.append((made.mul_(2), twice.add_(1), made.stride(), twice.stride()))
+    return found, vmap(lambda a: torch.ones(2))(torch.ones(4, 3)).stride()
+
+
+@program()
+def backward_hooks_of_a_module_wait_while_no_gradient_is_computed(torch: Any) -> Any:
+    model, log, func = torch.nn.Linear(2, 2), [], torch.func
+    torch.nn.init.constant_(model.weight, 0.5)
+    torch.nn.init.zeros_(model.bias)
+    model.register_full_backward_pre_hook(lambda module, outputs: log.append("outputs"))
+    model.register_full_backward_hook(lambda module, inputs, outputs: log.append("inputs"))
+    x = torch.ones(3, 2, requires_grad=True)
+    func.vmap(model)(x).sum().backward()
+    func.vmap(func.vmap(model))(torch.ones(2, 3, 2))
+    value, tangent = func.jvp(model, (torch.ones(3, 2),), (torch.ones(3, 2),))
+    return log, x.grad, value.detach(), tangent.shape, func.jacfwd(model)(torch.ones(2)).shape
+
+
+@program()
+def indices_as_often_as_counts_say_have_their_dtype(torch: Any) -> Any:
+    return [
+        torch.repeat_interleave(torch.tensor([1, 0, 2], dtype=dtype)) for dtype in (torch.int32, torch.int64)
+    ]

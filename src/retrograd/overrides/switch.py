@@ -160,6 +160,6 @@ def _plain(value: Any) -> Any:
 
 
 def _is_method(name: str, method: Any) -> bool:
-    if name in PROPERTIES or name.startswith("__") or name == "_make_subclass":
+    if name in PROPERTIES or name.startswith("__") or name in {"_make_subclass", "as_subclass"}:
         return False
     return isinstance(method, MethodForm) or (callable(method) and not isinstance(method, AskingFunction))
