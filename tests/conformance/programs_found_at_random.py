@@ -356,3 +356,22 @@ def indices_as_often_as_counts_say_have_their_dtype(torch: Any) -> Any:
     return [
         torch.repeat_interleave(torch.tensor([1, 0, 2], dtype=dtype)) for dtype in (torch.int32, torch.int64)
     ]
+
+
+@program()
+def a_view_that_is_marked_has_no_gradient_inside_of_transforms(torch: Any) -> Any:
+    class Marked(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x.view_as(x)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.mark_non_differentiable(output)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g
+
+    x = torch.ones(3)
+    return torch.func.jacrev(Marked.apply)(x), torch.func.vjp(Marked.apply, x)[1](x)

@@ -39,6 +39,19 @@ def compiled(statement: str) -> CodeType:
     return compile(statement, "<program>", "exec")
 
 
+class Log(list[Any]):
+    """What a program writes down: tensors as they are at that moment, whoever writes into them later."""
+
+    def append(self, value: Any) -> None:
+        super().append(kept(value))
+
+
+def kept(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return [kept(v) for v in value]
+    return value.detach().clone() if hasattr(value, "detach") else value
+
+
 class Run:
     """A program on one library: its names, and the exception of each statement, if it raised one."""
 
@@ -47,7 +60,7 @@ class Run:
         checkpoint = importlib.import_module(f"{library.__name__}.utils.checkpoint").checkpoint
         self.library = library
         self.names: dict[str, Any] = {
-            "torch": library, "log": [], "math": math, "copy": copy, "pickle": pickle,
+            "torch": library, "log": Log(), "math": math, "copy": copy, "pickle": pickle,
             "checkpoint": checkpoint, "ThreadPoolExecutor": ThreadPoolExecutor,
         }  # fmt: skip
         self.given = set(self.names) - {"log"} | {"__builtins__"}

@@ -61,7 +61,8 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "gradients are in memory of their own",
     ),
     (
-        r"backward\(t|backward\(\S+, ",
+        # what both share shows when one of them is written later
+        r"backward\(([^\n]*, )?t\d[\s\S]*\n[\s\S]*(backward\(|\w_\(|[-+*/]= |\] = )",
         "version|values",
         "grad|version",
         "PyTorch makes a gradient that is a part of something .grad itself",
@@ -164,12 +165,6 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "value",
         r"^log\[\d+\]: \d+ there, \d+ here",
         "PyTorch makes a gradient that is a part of something .grad itself",
-    ),
-    (
-        r"register_hook\(lambda (ins, outs: log\.append\(\(?ins|g: log\.append\(g\))[\s\S]*backward[\s\S]*backward",
-        "values",
-        r"^log",
-        "PyTorch makes a gradient that a hook has seen .grad itself, and adds to it",
     ),
     (
         "inference_mode",
@@ -465,6 +460,31 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ("functional_call", "error type", "", "captured tensors may be written"),
     (r"numpy\(\), torch.from_numpy", "raises only there", "unsupported operand", "bfloat16 is an array too"),
     (r"class S\d+\(torch.Tensor", "graph", "CopySlices", "results of a subclass are made in its class"),
+    (
+        "forward_ad",
+        "raises only here",
+        "'NoneType' object has no attribute 'register_",
+        "a tangent times a number requires no gradient",
+    ),
+    (
+        "functional_call",
+        "raises only there",
+        "different number of tensors was saved",
+        "a module that has two names is restored",
+    ),
+    (
+        r"class S\d+\(torch.Tensor",
+        "raises only here",
+        "unsupported operand",
+        "gradients by a subclass are plain tensors",
+    ),
+    ("checkpoint", "grad", "None there", "a parameter that a Function returns stays one"),
+    (
+        "_hook",
+        "raises only there",
+        "BackwardHookFunction|must override the setup_context",
+        "backward hooks wait inside of vmap",
+    ),
 ]
 
 
