@@ -375,3 +375,39 @@ def a_view_that_is_marked_has_no_gradient_inside_of_transforms(torch: Any) -> An
 
     x = torch.ones(3)
     return torch.func.jacrev(Marked.apply)(x), torch.func.vjp(Marked.apply, x)[1](x)
+
+
+@program()
+def a_mask_of_native_dropout_is_saved(torch: Any) -> Any:
+    x, found = torch.ones(4, requires_grad=True), []
+    for rate in (0.0, 0.5):
+        y, mask = torch.native_dropout(x, rate, True)
+        found.append((y.grad_fn._saved_p, y.grad_fn._saved_result1.dtype))
+        y.sum().backward()
+        found.append(attempt(FREED, y.sum().backward))
+        y, mask = torch.native_dropout(x, rate, True)
+        mask.zero_()
+        found.append(attempt(WRITTEN, y.sum().backward))
+    return found
+
+
+@program()
+def a_tensor_made_of_a_tensor_counts_its_writes(torch: Any) -> Any:
+    class Own(torch.Tensor):
+        pass
+
+    x = torch.ones(3)
+    y, z = torch.Tensor(x), Own(x)
+    y[0] = 5
+    z[1] = 7
+    return x, x._version, y._version, z._version, y._base is x, z._base is x
+
+
+@program()
+def unchecked_pieces_of_a_plain_tensor_are_none_of_inference_mode(torch: Any) -> Any:
+    x = torch.ones(3, requires_grad=True)
+    with torch.inference_mode():
+        pieces = x.unsafe_split(2)[0], x.unsafe_chunk(2)[1], x.unsafe_split_with_sizes([1, 2])[0]
+        loose = torch.ones(3).unsafe_split(2)[0]
+        pieces[0].mul_(2)
+    return [p.is_inference() for p in (*pieces, loose)], x

@@ -43,7 +43,7 @@ def rich_function(g: Grower) -> str:
     n, x, y = g.count, g.tensor("smooth", "grad"), g.tensor("smooth")
     compute, slope, other = g.pick(
         ("x * k * y", "g * k * y", "g * k * x"), ("x.sin() * k", "g * x.cos() * k", "None"), ("x.clone().mul_(k)", "g * k", "torch.zeros_like(y) if ctx.needs_input_grad[1] else None"),
-        ("(x * y).sum() * k", "g * y * k", "g * x * k"), ("x.view_as(x)", "g", "None"), ("x.exp()", "g * ctx.out", "None"),
+        ("(x * y).sum() * k", "torch.ones_like(x) * g * k", "torch.zeros_like(y)"), ("x.view_as(x)", "g", "None"), ("x.exp()", "g * ctx.out", "None"),
     )  # fmt: skip
     keep = g.pick("ctx.save_for_backward(x, y)", "ctx.save_for_backward(x, y)\n        ctx.save_for_forward(x, y)", "ctx.save_for_forward(x, y)\n        ctx.save_for_backward(x, y)")  # fmt: skip
     setup = g.chance(0.6)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from .explained_corners import CORNERS
+
 # What the program, the kind of difference and its words must match, and why it is so.
 EXPLAINED: list[tuple[str, str, str, str]] = [
     (
@@ -83,7 +85,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "CopySlices",
         "a node that cannot be differentiated has an edge for each operand",
     ),
-    (r"\.(real|imag|mH|conj)", "graph", "AsStridedBackward0", "regenerated views of complex tensors"),
+    (r"\.(real|imag|mH|conj)|view_as_complex", "graph", "AsStridedBackward0", "regenerated views of complex tensors"),
     (r"swapaxes|permute|transpose|\.m?T\b|\.t\(", "offset|graph|strides", "", "more is contiguous here"),
     ("pool", "is_leaf|requires_grad", "", "the gradient of a linear function does not depend on its input"),
     ("remainder", "values", "0", "the sign of a remainder of zero"),
@@ -254,244 +256,13 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ),
     ("remainder", "values", "inf", "the sign of a remainder of zero"),
     ("func.hessian", "error type", "cannot reshape tensor of 0", "a function of nothing"),
-    (
-        r"vmap|jac|grad|jvp|vjp|hessian",
-        "raises only there",
-        "that would mutate a captured Tensor",
-        "captured tensors may be written",
-    ),
-    (
-        "functional_call",
-        ".*",
-        "mutating directly with|mutate a captured|m\\d+|t\\d+",
-        "a module that has two names is restored",
-    ),
-    (
-        "func|vmap",
-        "raises only there",
-        "don't yet support saved tensor hooks",
-        "hooks on saved values work inside of transforms",
-    ),
-    ("linearize", "raises only there", "leaf Variable|Multiple dispatch failed", "linearize runs backwards"),
-    (
-        "self.n = self.n",
-        "raises only there",
-        "batched == nullptr|may have escaped",
-        "what outlives its vmap is not noticed",
-    ),
-    ("clip_grad", "raises only there", "nested_tensorlist", "nothing to clip"),
-    (
-        "jvp|jacfwd|forward_ad",
-        "raises only there",
-        "Trying to use forward AD with",
-        "tangents where PyTorch has none",
-    ),
-    (
-        "jvp|linearize",
-        "requires_grad",
-        "True there, False here",
-        "a tangent times a number requires no gradient",
-    ),
-    ("numpy", "raises only there", "unsupported ScalarType BFloat16", "bfloat16 is an array too"),
-    (
-        r"class S\d+\(torch.Tensor",
-        "raises only there",
-        "implementation of __deepcopy__",
-        "subclasses can be copied",
-    ),
-    (
-        "TorchFunctionMode",
-        "value",
-        "^log: ",
-        "a mode does not see what the class Tensor has itself",
-    ),
-    (
-        "jac|hessian|grad",
-        "raises only there",
-        "output of a function that returns multiple views",
-        "gradients are in memory of their own",
-    ),
-    ("vmap", "raises only there", "Can't detach views in-place", "samples are no views"),
-    ("vmap", "raises only here", "cannot be concatenated", "a function of nothing"),
-    (r"class S\d+\(torch.Tensor", "graph", "AliasBackward0", "results of a subclass are made in its class"),
-    (
-        r"class S\d+\(torch.Tensor[\s\S]*(grad|forward_ad)",
-        "raises only there",
-        "Multiple dispatch failed|unsupported operand",
-        "gradients by a subclass are plain tensors",
-    ),
-    (r"class S\d+\(torch.Tensor[\s\S]*forward_ad", "value", "^log: ", "forward mode asks a class for less"),
-    (
-        r"zeros\(\(0, 3\)\)|, \(0, 3\)",
-        "raises only here",
-        "dtype must be a floating|not implemented for|check_random",
-        "a dtype that a function does not take is refused for an empty tensor too",
-    ),
-    (
-        "pool",
-        "raises only here",
-        "does not require grad",
-        "the gradient of a linear function does not depend on its input",
-    ),
-    (
-        r"swapaxes|permute|transpose|\.m?T\b|\.t\(|adjoint",
-        "raises only there",
-        "view size is not compatible",
-        "more is contiguous here",
-    ),
-    (
-        "create_graph",
-        "raises only there",
-        "a leaf Variable that requires grad",
-        "the nodes of a gradient are the engine's own",
-    ),
-    ("vmap", "error type", "Can't detach views", "two faults, of which another is told first"),
-    (
-        "spectral_norm|functional_call|func",
-        "error type",
-        "TensorWrapper|mutate a captured",
-        "two faults, of which another is told first",
-    ),
-    ("linearize", "error type", "", "two faults, of which another is told first"),
-    (".", "raises only there", "Batching rule not implemented", "batches of more functions"),
-    (
-        "vmap",
-        "raises only there",
-        "arg_spec must not be None|is a view and is being modified inplace",
-        "samples are no views",
-    ),
-    (
-        "unsafe_(split|chunk)",
-        "raises only there",
-        "A view was created in inference mode",
-        "parts that are not checked are no views",
-    ),
-    (
-        "register_multi_grad_hook",
-        "raises only there",
-        "_will_engine_execute_node",
-        "hooks of several leaves work in autograd.grad too",
-    ),
-    (
-        "native_dropout",
-        "raises only there|graph",
-        "moved into the graph|NativeDropout",
-        "a function of nothing",
-    ),
-    (
-        "vmap|func",
-        "requires_grad|is_leaf",
-        r"grad\\.(requires_grad|is_leaf)",
-        "the nodes of a gradient are the engine's own",
-    ),
-    (
-        "forward_ad",
-        "value",
-        "BackwardBackward0|AddBackward0 there",
-        "a tangent's nodes are those that are needed",
-    ),
-    (
-        "torch.func",
-        "raises only here",
-        "the jvp is not returning a view",
-        "a view's tangent is one in transforms too",
-    ),
-    ("linearize", ".*", "", "linearize runs backwards"),
-    (
-        r"class S\d+\(torch.Tensor",
-        "raises only .*|is_leaf|requires_grad",
-        "Can't detach views|a leaf Variable|Multiple dispatch|a second time",
-        "results of a subclass are made in its class",
-    ),
-    (
-        r"def f\d+\(a\)",
-        "raises only there",
-        "a (view of a )?leaf Variable that requires",
-        "the argument of a transform may be written",
-    ),
-    (
-        r"def f\d+\(a\)",
-        "raises only here",
-        "shows the samples of an argument of vmap|Output \\d of (Select|Unbind)",
-        "what is a view of an argument with a history outside is not written",
-    ),
-    (
-        "create_graph",
-        "requires_grad|is_leaf",
-        "grad.(requires_grad|is_leaf)",
-        "the nodes of a gradient are the engine's own",
-    ),
-    (
-        "func|forward_ad",
-        "requires_grad",
-        "True there, False here",
-        "a tangent times a number requires no gradient",
-    ),
-    (
-        "func|forward_ad",
-        "raises only here",
-        "does not require grad",
-        "a tangent times a number requires no gradient",
-    ),
-    ("jvp|forward_ad", "value", "grad: .* there, None here", "a tangent's nodes are those that are needed"),
-    (
-        "checkpoint",
-        "requires_grad",
-        "False there, True here",
-        "a parameter that a Function returns stays one",
-    ),
-    (r"\.grad_fn\(", "value", "None here", "a node gives the gradients that are needed"),
-    ("func", "raises only there", r"select\(\): index 0", "a function of nothing"),
-    ("native_dropout", "raises only here", "a leaf Variable", "a function of nothing"),
-    (
-        "diff|narrow|0:0",
-        "raises only here",
-        "check_random|not implemented for",
-        "a dtype that a function does not take is refused for an empty tensor too",
-    ),
-    (
-        "native_dropout",
-        "raises only .*",
-        "not to have been used|moved into the graph",
-        "a function of nothing",
-    ),
-    ("func|forward_ad", "is_leaf", "False there, True here", "a tangent times a number requires no gradient"),
-    ("functional_call", "raises only there", "TensorWrapper", "a module that has two names is restored"),
-    ("functional_call", "error type", "", "captured tensors may be written"),
-    (r"numpy\(\), torch.from_numpy", "raises only there", "unsupported operand", "bfloat16 is an array too"),
-    (r"class S\d+\(torch.Tensor", "graph", "CopySlices", "results of a subclass are made in its class"),
-    (
-        "forward_ad",
-        "raises only here",
-        "'NoneType' object has no attribute 'register_",
-        "a tangent times a number requires no gradient",
-    ),
-    (
-        "functional_call",
-        "raises only there",
-        "different number of tensors was saved",
-        "a module that has two names is restored",
-    ),
-    (
-        r"class S\d+\(torch.Tensor",
-        "raises only here",
-        "unsupported operand",
-        "gradients by a subclass are plain tensors",
-    ),
-    ("checkpoint", "grad", "None there", "a parameter that a Function returns stays one"),
-    (
-        "_hook",
-        "raises only there",
-        "BackwardHookFunction|must override the setup_context",
-        "backward hooks wait inside of vmap",
-    ),
 ]
 
 
 def reason(program: list[str], kind: str, words: str) -> str | None:
     """Why a program is known to differ, or None."""
     text = "\n".join(program)
-    for in_program, of_kind, in_words, why in EXPLAINED:
+    for in_program, of_kind, in_words, why in [*EXPLAINED, *CORNERS]:
         if (
             re.search(in_program, text)
             and re.fullmatch(of_kind, kind)

@@ -59,7 +59,7 @@ def given(g: Grower) -> str:
     fits = [n for n, v in g.tensors.items() if v.dim() == 2 and v.shape[1] == 2 and v.is_floating_point()]
     x = g.rng.choice(fits) if fits and g.chance(0.7) else g.tensor("smooth")
     return g.pick("torch.randn(3, 2)", "torch.ones(2, 2)", x, x) if x in fits else g.pick(
-        "torch.randn(3, 2)", f"({x}.sum().real.float() + torch.ones(3, 2))"
+        "torch.randn(3, 2)", f"({x}.sum().real.float() + torch.tensor([[0.0, 1.0], [2.0, -3.0], [0.5, 1.5]]))"
     )  # fmt: skip
 
 

@@ -93,7 +93,7 @@ class Tensor(TensorOperators):
             self.array = data
         else:
             self.array = _array_of(data, size, share)
-            if isinstance(data, Tensor) and not share and data.requires_grad:
+            if isinstance(data, Tensor) and not share:
                 self._take_place(data[...])
 
     # -- place in the graph --------------------------------------------------------------------------------------
