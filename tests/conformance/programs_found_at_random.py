@@ -411,3 +411,53 @@ def unchecked_pieces_of_a_plain_tensor_are_none_of_inference_mode(torch: Any) ->
         loose = torch.ones(3).unsafe_split(2)[0]
         pieces[0].mul_(2)
     return [p.is_inference() for p in (*pieces, loose)], x
+
+
+@program()
+def views_of_tangents_of_no_samples(torch: Any) -> Any:
+    def turned(a: Any) -> Any:
+        return a.sin().mT
+
+    func, found = torch.func, []
+    for shape in ((0, 3, 2), (0, 2, 2), (2, 0, 3), (2, 3, 0)):
+        x = torch.zeros(shape)
+        found.append(func.vmap(lambda a: func.jvp(turned, (a,), (a,))[1])(x))
+        found.append(func.jvp(func.vmap(turned), (x,), (x,)))
+    return found
+
+
+@program()
+def gradients_of_what_was_written_by_wider_operands_have_its_dtype(torch: Any) -> Any:
+    found: list[Any] = []
+    for wide, narrow in ((torch.float64, torch.float32), (torch.complex128, torch.complex64)):
+        for name in ("mul_", "add_", "div_", "sub_"):
+            for other in (
+                torch.tensor(2.0, dtype=wide),
+                torch.full((2,), 1.5, dtype=wide, requires_grad=True),
+            ):
+                leaf = torch.full((2,), 0.5, dtype=wide, requires_grad=True)
+                x = leaf.to(narrow)
+                getattr(x, name)(other)
+                x.retain_grad()
+                x.register_hook(lambda g: found.append(g.dtype))
+                x.grad_fn.register_prehook(lambda gs: found.append(gs[0].dtype))
+                x.abs().sum().backward()
+                found.append((x, x.grad, leaf.grad, other.grad))
+    return found
+
+
+@program()
+def extrema_and_products_in_place_too(torch: Any) -> Any:
+    found = []
+    other = torch.full((2,), 0.25, dtype=torch.float64)
+    for name in ("clamp_min_", "atan2_", "hypot_", "xlogy_", "copysign_", "fmod_"):
+        x = torch.full((2,), 0.5, requires_grad=True) * 1
+        getattr(x, name)(other)
+        x.retain_grad()
+        x.sum().backward()
+        found.append(x.grad)
+    x = torch.full((2,), 0.5, requires_grad=True) * 1
+    x.addcmul_(other, other)
+    x.retain_grad()
+    x.sum().backward(create_graph=True)
+    return found, x.grad.dtype

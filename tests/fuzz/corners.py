@@ -151,7 +151,7 @@ def composed(g: Grower) -> str:
 def subclass(g: Grower) -> str:
     """Subclasses of Tensor, and modes that see functions."""
     x, n, y = g.tensor(), g.count, g.tensor()
-    act = g.pick("log.append(func.__name__)", "pass", "args = tuple(a * 1 if isinstance(a, torch.Tensor) and type(a) is torch.Tensor else a for a in args)")  # fmt: skip
+    act = g.pick("log.append(func.__name__)", "pass")  # fmt: skip
     use = g.pick("{a} + {b}", "{a}.sin()", "torch.cat([{a}, {a}])", "{a}.sum()", "{a}.view(-1)", "{a}.clone().mul_(2)", "torch.nn.functional.relu({a})", "{a}.detach()", "{a} * 2", "copy.deepcopy({a})", "{a}.unbind(0)", "{a}.max(0)", "{a}[0]",
                  "torch.nn.Parameter({a})", "{b} * {a}", "torch.stack([{b}, {a}])", "{a}.new_zeros(2)", "torch.zeros_like({a})", "{a}.float()", "{a}.numpy()", "{a}.requires_grad_()", "2 ** {a}", "{a}.__class__.__name__")  # fmt: skip
     if g.chance(0.3):

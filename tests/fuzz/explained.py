@@ -85,7 +85,12 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "CopySlices",
         "a node that cannot be differentiated has an edge for each operand",
     ),
-    (r"\.(real|imag|mH|conj)|view_as_complex", "graph", "AsStridedBackward0", "regenerated views of complex tensors"),
+    (
+        r"\.(real|imag|mH|conj)|view_as_complex",
+        "graph",
+        "AsStridedBackward0",
+        "regenerated views of complex tensors",
+    ),
     (r"swapaxes|permute|transpose|\.m?T\b|\.t\(", "offset|graph|strides", "", "more is contiguous here"),
     ("pool", "is_leaf|requires_grad", "", "the gradient of a linear function does not depend on its input"),
     ("remainder", "values", "0", "the sign of a remainder of zero"),
