@@ -461,3 +461,31 @@ def extrema_and_products_in_place_too(torch: Any) -> Any:
     x.retain_grad()
     x.sum().backward()
     return found, x.grad.dtype
+
+
+@program()
+def hooks_may_write_into_the_gradient_of_a_mean(torch: Any) -> Any:
+    found: list[Any] = []
+    losses = (
+        lambda x: x.mean(),
+        lambda x: x.mean(0).sum(),
+        lambda x: x.t().mean(),
+        lambda x: torch.cat([torch.zeros(2, 3), x]).mean(),
+        lambda x: x.view(-1).mean(),
+    )
+    for loss in losses:
+        for create in (False, True):
+            x = torch.ones(2, 3, requires_grad=True)
+            x.register_hook(lambda g: g.mul_(2))
+            x.register_hook(lambda g: found.append(g.clone()))
+            found.append(torch.autograd.grad(loss(x), x, create_graph=create))
+    return found
+
+
+@program()
+def unchecked_pieces_of_bfloat16_share_memory(torch: Any) -> Any:
+    x = torch.ones(4, dtype=torch.bfloat16)
+    x.unsafe_split(2)[0].mul_(2)
+    x.unsafe_chunk(2)[1].add_(2)
+    x.unsafe_split_with_sizes([3, 1])[1].zero_()
+    return x.float()

@@ -257,7 +257,11 @@ class UnbindCopy(Unbind):
 
 
 UnsafeSplit = variant(
-    Split, "UnsafeSplitBackward0", "pieces of one size that are not known to share memory", is_view=False
+    Split,
+    "UnsafeSplitBackward0",
+    "pieces of one size that are not known to share memory",
+    is_view=False,
+    copies=True,
 )
 
 
@@ -266,6 +270,7 @@ UnsafeSplitWithSizes = variant(
     "UnsafeSplitWithSizesBackward0",
     "pieces of given sizes that are not known to share memory",
     is_view=False,
+    copies=True,
 )
 
 
