@@ -111,7 +111,7 @@ def edges(g: Grower) -> str:
         f"h{g.count} = {leaf}.view_as({leaf}).grad_fn.next_functions[0][0].register_prehook(lambda i: log.append(i))", f"{g.new()} = torch.autograd.grad({y}.sum(), [{x}, {leaf}], allow_unused=True, materialize_grads={g.pick('True', 'False')})",
         f"{g.new()} = torch.autograd.grad({y}, {x}, torch.ones(2, *{y}.shape, dtype={y}.dtype), is_grads_batched=True, allow_unused=True)", f"{y}.sum().backward(inputs=[{x}, {leaf}], retain_graph=True)",
         f"{y}.retain_grad(); {y}.sum().backward(); {g.new()} = {y}.grad", f"log.append({y}.grad_fn is None)",
-        f"log.append([v for k in sorted(dir({y}.grad_fn)) if k.startswith('_saved') and isinstance(v := getattr({y}.grad_fn, k), torch.Tensor)])", f"{y}.grad_fn.metadata['k'] = 1; log.append({y}.grad_fn.metadata)", f"{g.new()} = {y}.grad_fn(torch.ones_like({y}))",
+        f"log.append([getattr({y}.grad_fn, k) for k in ('_saved_self', '_saved_result') if hasattr({y}.grad_fn, k)])", f"{y}.grad_fn.metadata['k'] = 1; log.append({y}.grad_fn.metadata['k'])", f"{g.new()} = {y}.grad_fn(torch.ones_like({y}))",
         f"h{g.count} = {x}.register_hook(lambda g: {leaf}.sum().backward())", f"{leaf}.grad = None; {y}.sum().backward(create_graph=True); {g.new()} = {leaf}.grad",
         f"with {graph}.set_warn_on_accumulate_grad_stream_mismatch(False):\n    {y}.sum().backward()" if g.chance(0.1) else f"{y}.sum().backward(inputs={leaf})", f"{x}.detach_()", f"{y}.detach_(); {y}.requires_grad_()",
         f"with {graph}.Node.__mro__ and {graph}.save_on_cpu():\n    {g.new()} = ({x} * {x}).sin()", f"log.append(torch.autograd.gradcheck(lambda a: a.sin() * a, {x}.detach().double().requires_grad_()))",

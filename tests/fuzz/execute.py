@@ -100,7 +100,8 @@ class Run:
         if self.torn and mentioned & self.sharing(self.torn):
             self.torn |= mentioned
             if "backward(" in statement:  # the gradients of leaves are made of what was written
-                self.torn |= {n for n, v in self.names.items() if attempt(FLAGS["is_leaf"], v) is True}
+                leaves = {n for n, v in self.names.items() if attempt(FLAGS["is_leaf"], v) is True}
+                self.torn |= leaves | {n for n in self.names if n[0] == "m" and n[1:].isdigit()}
         if mentioned & self.gradients:
             self.gradients |= mentioned
         elif GRADIENTS.search(statement):

@@ -36,7 +36,7 @@ CORNERS: list[tuple[str, str, str, str]] = [
     ("vmap", ONLY_THERE, "Can't detach views in-place|arg_spec must not be None|is a view and is being modified inplace", SAMPLES),
     ("vmap", "error type", "Can't detach views|arg_spec must not be None", SAMPLES),
     ("vmap", "value|graph", "RemoveBatchDimBackward0|AddBatchDimBackward0", SAMPLES),
-    ("vmap[\\s\\S]*grad_fn.register_", "value|values|shape|dtype", "^log", SAMPLES),
+    (r"vmap[\s\S]*grad_fn.register_", "value|values|shape|dtype", "^log", SAMPLES),
     ("_hook", ONLY_THERE, "must override the setup_context", "backward hooks of modules wait inside of vmap"),
     ("vmap|func|jacobian", "raises only .*", r"cannot be concatenated|select\(\): index 0|index 0 is out of bounds for dimension 0 with size 0|cannot reshape tensor of 0", NOTHING),
     # forward mode, and gradients of it
@@ -56,6 +56,7 @@ CORNERS: list[tuple[str, str, str, str]] = [
     ("checkpoint", "grad", "None there", PARAMETER),
     ("checkpoint", ONLY_HERE, "a leaf Variable that requires grad", PARAMETER),
     ("GRU|RNN|LSTM", "graph|value", "LayerBackward0", "a recurrent layer or cell is one node"),
+    (r"\.(double|float|half|to)\(", ONLY_HERE, "the data of a leaf was replaced", "a backward says that data was replaced"),
     ("clip_grad", ONLY_THERE, "nested_tensorlist", "no gradients are clipped"),
     ("pool", ONLY_HERE, "does not require grad", "the gradient of a linear function does not depend on its input"),
     # subclasses and modes
