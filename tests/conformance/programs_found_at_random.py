@@ -254,3 +254,238 @@ def an_input_handed_back_is_a_view_without_gradients_too(torch: Any) -> Any:
             z = Same.apply(x)
         found.append((y is x, y._base is x, y._is_view(), z is x, z._is_view()))
     return found
+
+
+@program()
+def an_input_handed_back_without_recording_requires_nothing(torch: Any) -> Any:
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x, x.detach()
+
+    x = torch.ones(2, 3, requires_grad=True)
+    with torch.no_grad():
+        return Same.apply(x), Same.apply(x.t()), Same.apply(x[:1])
+
+
+# -- views, subclasses, transforms -----------------------------------------------------------------------------------
+
+
+@program()
+def a_view_of_what_requires_nothing_any_more_leads_nowhere(torch: Any) -> Any:
+    found = []
+    for part in (lambda x: x[0], lambda x: x.view(2, 2), lambda x: x[1:].t()):
+        x = torch.ones(4, requires_grad=True)
+        view = part(x)
+        x.requires_grad_(False)
+        x += 2
+        found.append((view, view.grad_fn.name(), view.grad_fn.next_functions))
+        view.sum().backward(torch.tensor(1.0))
+        found.append(x.grad)
+    return found
+
+
+@program()
+def as_subclass_asks_no_class(torch: Any) -> Any:
+    class First(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    class Second(torch.Tensor):
+        pass
+
+    first = torch.ones(2).as_subclass(First)
+    kinds = Second, First, torch.Tensor
+    return [type(first.as_subclass(kind)).__name__ for kind in kinds], first.as_subclass(Second) * 2
+
+
+@program()
+def a_subclass_may_have_an_init_of_its_own(torch: Any) -> Any:
+    class Named(torch.Tensor):
+        def __init__(self, values: Any) -> None:
+            self.title = "first"
+
+    class Both(Named):
+        def __init__(self, values: Any) -> None:
+            super().__init__(values)
+            self.other = 2
+
+    class Sized(torch.Tensor):
+        def __init__(self, *sizes: int) -> None:
+            super().__init__()
+
+    x = torch.ones(2, requires_grad=True)
+    y = Named(x)
+    (y * 3).sum().backward()
+    made = Named([1.0, 2.0]), Both([3.0]), Named(torch.ones(3)) + 1
+    return *made, made[0].title, made[1].title, made[1].other, y, x.grad, Sized(2, 3).shape, Sized().shape
+
+
+@program("data must be a sequence")
+def nothing_makes_no_tensor(torch: Any) -> Any:
+    return torch.Tensor(None)
+
+
+@program()
+def each_sample_has_a_gradient_of_its_own(torch: Any) -> Any:
+    grad, vmap, found = torch.func.grad, torch.func.vmap, []
+    for function in (lambda a: (a * 2).sum(), lambda a: torch.zeros_like(a).sum(), lambda a: a.mean() * 3):
+        made = vmap(grad(function))(torch.ones(4, 3))
+        twice = vmap(vmap(grad(function)))(torch.ones(2, 4, 3))
+        found.append((made.mul_(2), twice.add_(1), made.stride(), twice.stride()))
+    return found, vmap(lambda a: torch.ones(2))(torch.ones(4, 3)).stride()
+
+
+@program()
+def backward_hooks_of_a_module_wait_while_no_gradient_is_computed(torch: Any) -> Any:
+    model, log, func = torch.nn.Linear(2, 2), [], torch.func
+    torch.nn.init.constant_(model.weight, 0.5)
+    torch.nn.init.zeros_(model.bias)
+    model.register_full_backward_pre_hook(lambda module, outputs: log.append("outputs"))
+    model.register_full_backward_hook(lambda module, inputs, outputs: log.append("inputs"))
+    x = torch.ones(3, 2, requires_grad=True)
+    func.vmap(model)(x).sum().backward()
+    func.vmap(func.vmap(model))(torch.ones(2, 3, 2))
+    value, tangent = func.jvp(model, (torch.ones(3, 2),), (torch.ones(3, 2),))
+    return log, x.grad, value.detach(), tangent.shape, func.jacfwd(model)(torch.ones(2)).shape
+
+
+@program()
+def indices_as_often_as_counts_say_have_their_dtype(torch: Any) -> Any:
+    return [
+        torch.repeat_interleave(torch.tensor([1, 0, 2], dtype=dtype)) for dtype in (torch.int32, torch.int64)
+    ]
+
+
+@program()
+def a_view_that_is_marked_has_no_gradient_inside_of_transforms(torch: Any) -> Any:
+    class Marked(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x.view_as(x)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.mark_non_differentiable(output)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g
+
+    x = torch.ones(3)
+    return torch.func.jacrev(Marked.apply)(x), torch.func.vjp(Marked.apply, x)[1](x)
+
+
+@program()
+def a_mask_of_native_dropout_is_saved(torch: Any) -> Any:
+    x, found = torch.ones(4, requires_grad=True), []
+    for rate in (0.0, 0.5):
+        y, mask = torch.native_dropout(x, rate, True)
+        found.append((y.grad_fn._saved_p, y.grad_fn._saved_result1.dtype))
+        y.sum().backward()
+        found.append(attempt(FREED, y.sum().backward))
+        y, mask = torch.native_dropout(x, rate, True)
+        mask.zero_()
+        found.append(attempt(WRITTEN, y.sum().backward))
+    return found
+
+
+@program()
+def a_tensor_made_of_a_tensor_counts_its_writes(torch: Any) -> Any:
+    class Own(torch.Tensor):
+        pass
+
+    x = torch.ones(3)
+    y, z = torch.Tensor(x), Own(x)
+    y[0] = 5
+    z[1] = 7
+    return x, x._version, y._version, z._version, y._base is x, z._base is x
+
+
+@program()
+def unchecked_pieces_of_a_plain_tensor_are_none_of_inference_mode(torch: Any) -> Any:
+    x = torch.ones(3, requires_grad=True)
+    with torch.inference_mode():
+        pieces = x.unsafe_split(2)[0], x.unsafe_chunk(2)[1], x.unsafe_split_with_sizes([1, 2])[0]
+        loose = torch.ones(3).unsafe_split(2)[0]
+        pieces[0].mul_(2)
+    return [p.is_inference() for p in (*pieces, loose)], x
+
+
+@program()
+def views_of_tangents_of_no_samples(torch: Any) -> Any:
+    def turned(a: Any) -> Any:
+        return a.sin().mT
+
+    func, found = torch.func, []
+    for shape in ((0, 3, 2), (0, 2, 2), (2, 0, 3), (2, 3, 0)):
+        x = torch.zeros(shape)
+        found.append(func.vmap(lambda a: func.jvp(turned, (a,), (a,))[1])(x))
+        found.append(func.jvp(func.vmap(turned), (x,), (x,)))
+    return found
+
+
+@program()
+def gradients_of_what_was_written_by_wider_operands_have_its_dtype(torch: Any) -> Any:
+    found: list[Any] = []
+    for wide, narrow in ((torch.float64, torch.float32), (torch.complex128, torch.complex64)):
+        for name in ("mul_", "add_", "div_", "sub_"):
+            for other in (
+                torch.tensor(2.0, dtype=wide),
+                torch.full((2,), 1.5, dtype=wide, requires_grad=True),
+            ):
+                leaf = torch.full((2,), 0.5, dtype=wide, requires_grad=True)
+                x = leaf.to(narrow)
+                getattr(x, name)(other)
+                x.retain_grad()
+                x.register_hook(lambda g: found.append(g.dtype))
+                x.grad_fn.register_prehook(lambda gs: found.append(gs[0].dtype))
+                x.abs().sum().backward()
+                found.append((x, x.grad, leaf.grad, other.grad))
+    return found
+
+
+@program()
+def extrema_and_products_in_place_too(torch: Any) -> Any:
+    found = []
+    other = torch.full((2,), 0.25, dtype=torch.float64)
+    for name in ("clamp_min_", "atan2_", "hypot_", "xlogy_", "copysign_", "fmod_"):
+        x = torch.full((2,), 0.5, requires_grad=True) * 1
+        getattr(x, name)(other)
+        x.retain_grad()
+        x.sum().backward()
+        found.append(x.grad)
+    x = torch.full((2,), 0.5, requires_grad=True) * 1
+    x.addcmul_(other, other)
+    x.retain_grad()
+    x.sum().backward()
+    return found, x.grad.dtype
+
+
+@program()
+def hooks_may_write_into_the_gradient_of_a_mean(torch: Any) -> Any:
+    found: list[Any] = []
+    losses = (
+        lambda x: x.mean(),
+        lambda x: x.mean(0).sum(),
+        lambda x: x.t().mean(),
+        lambda x: torch.cat([torch.zeros(2, 3), x]).mean(),
+        lambda x: x.view(-1).mean(),
+    )
+    for loss in losses:
+        for create in (False, True):
+            x = torch.ones(2, 3, requires_grad=True)
+            x.register_hook(lambda g: g.mul_(2))
+            x.register_hook(lambda g: found.append(g.clone()))
+            found.append(torch.autograd.grad(loss(x), x, create_graph=create))
+    return found
+
+
+@program()
+def unchecked_pieces_of_bfloat16_share_memory(torch: Any) -> Any:
+    x = torch.ones(4, dtype=torch.bfloat16)
+    x.unsafe_split(2)[0].mul_(2)
+    x.unsafe_chunk(2)[1].add_(2)
+    x.unsafe_split_with_sizes([3, 1])[1].zero_()
+    return x.float()

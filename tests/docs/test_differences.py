@@ -229,6 +229,54 @@ def test_custom_nodes_are_called(torch):
 
     assert (called(rg), called(torch)) == (False, True)
 
+    def stacked(lib):
+        x, y = leaf(lib, [1.0]), lib.ones(1, dtype=lib.float64)
+        return [g is None for g in lib.stack([x, y]).grad_fn(lib.ones(2, 1, dtype=lib.float64))]
+
+    assert (stacked(rg), stacked(torch)) == ([False, True], [False, False])
+
+
+@about("A parameter that a custom Function returns")
+def test_parameters_that_are_returned(torch):
+    def run(lib):
+        class Hand(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return w
+
+        w = lib.nn.Parameter(lib.ones(2))
+        Hand.apply(lib.ones(1))
+        return w.requires_grad
+
+    assert (run(rg), run(torch)) == (True, False)
+
+
+@about("`functional_call` puts back what it has replaced")
+def test_modules_of_two_names_are_put_back(torch):
+    def run(lib):
+        inner = lib.nn.Linear(1, 1)
+        outer = lib.nn.Sequential(inner, inner)
+        before = inner.weight
+        lib.func.functional_call(outer, {"0.weight": lib.zeros(1, 1)}, (lib.ones(1),))
+        return inner.weight is before
+
+    assert (run(rg), run(torch)) == (True, False)
+
+
+@about("Copies of subclasses of Tensor")
+def test_subclasses_are_copied(torch):
+    def run(lib):
+        class Own(lib.Tensor):
+            pass
+
+        return fails(lambda: copy.deepcopy(lib.ones(2).as_subclass(Own)), "new_empty")
+
+    def clipped(lib):
+        return fails(lambda: lib.nn.utils.clip_grad_value_(lib.nn.Linear(1, 1).parameters(), 0.1), "empty()")
+
+    assert (run(rg), run(torch)) == (False, True)
+    assert (clipped(rg), clipped(torch)) == (False, True)
+
 
 @about("The error of an overwritten value names who made that value")
 def test_who_made_what_was_overwritten(torch):

@@ -33,7 +33,7 @@ def draw(g: Grower) -> str:
         f"torch.multinomial({x}.abs(), 2, replacement=True)", f"torch.multinomial({x}.softmax(-1), 1)", f"torch.poisson({x}.abs())",
         f"{f}dropout({x}, 0.5)", f"{f}dropout({x}, 0.25)", f"{f}dropout({x}, 0.5, inplace=True)", f"{f}alpha_dropout({x}, 0.5, training=True)",
         f"{f}rrelu({x}, training=True)", f"{f}gumbel_softmax({x})", f"{f}dropout1d({x}, 0.5)", f"torch.nn.Dropout(0.5)({x}.detach())",
-        f"torch.native_dropout({x}, 0.5, True)[0]", f"torch.nn.Linear(2, 3)({x}[..., :2])", f"torch.empty_like({x}).normal_()",
+        f"torch.native_dropout({x}, 0.5, True)[0] if {x}.numel() else {x}", f"torch.nn.Linear(2, 3)({x}[..., :2])", f"torch.empty_like({x}).normal_()",
         f"torch.distributions.Normal({x}, 1.0).rsample()", f"checkpoint(lambda a: {f}dropout(a, 0.5), {x}, use_reentrant={g.pick('False', 'True')})",
         f"torch.func.vmap(lambda a: {f}dropout(a, 0.5), randomness='{g.pick('same', 'different')}')({x})",
         f"torch.func.vmap(lambda a: a * torch.randn_like(a), randomness='{g.pick('same', 'different')}')({x})",

@@ -16,13 +16,20 @@ from typing import Any
 
 import numpy as np
 
-TOLERANCE = {"float16": 2e-2, "float32": 1e-4, "complex64": 1e-4, "float64": 1e-9, "complex128": 1e-9}
+TOLERANCE = {
+    "float16": 2e-2,
+    "float32": 1e-4,
+    "complex64": 1e-4,
+    "float64": 1e-9,
+    "complex128": 1e-9,
+    "bfloat16": 1e-1,
+}
 NODES = 12  # of the graph behind a tensor
 # What makes gradients: of them only what they say is compared, not how an engine came by them.
 GRADIENTS = re.compile(
-    r"grad\(|\.grad\b|register_|torch\.func\.|functional\.[jhv]|def backward|forward_ad|create_graph"
+    r"grad\(|\.grad\b|register_|torch\.(?:func|optim|nn)\.|functional\.[jhv]|def backward|forward_ad|create_graph"
 )
-NAMES = re.compile(r"\bt_?\w*\d+\b")
+NAMES = re.compile(r"\b[tmo]_?\w*\d+\b")
 NUMBERS = re.compile(r"(?<![\w.])-?\d+\.\d*(?:e[+-]?\d+)?")  # with a point: others are sizes and names
 TARGETS = re.compile(r"^\s*([\w ,*]+?) = ", re.MULTILINE)
 
@@ -30,6 +37,19 @@ TARGETS = re.compile(r"^\s*([\w ,*]+?) = ", re.MULTILINE)
 @functools.lru_cache(4096)
 def compiled(statement: str) -> CodeType:
     return compile(statement, "<program>", "exec")
+
+
+class Log(list[Any]):
+    """What a program writes down: tensors as they are at that moment, whoever writes into them later."""
+
+    def append(self, value: Any) -> None:
+        super().append(kept(value))
+
+
+def kept(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return [kept(v) for v in value]
+    return value.detach().clone() if hasattr(value, "detach") else value
 
 
 class Run:
@@ -40,13 +60,14 @@ class Run:
         checkpoint = importlib.import_module(f"{library.__name__}.utils.checkpoint").checkpoint
         self.library = library
         self.names: dict[str, Any] = {
-            "torch": library, "log": [], "math": math, "copy": copy, "pickle": pickle,
+            "torch": library, "log": Log(), "math": math, "copy": copy, "pickle": pickle,
             "checkpoint": checkpoint, "ThreadPoolExecutor": ThreadPoolExecutor,
         }  # fmt: skip
         self.given = set(self.names) - {"log"} | {"__builtins__"}
         self.raised: list[BaseException | None] = []
         self.dtypes: set[str] = set()  # of all tensors that ever had a name
-        self.born: dict[str, int] = {}  # the version of each tensor when it got its name: later writes count
+        # Which object has each name, and its version when it got it: later writes count.
+        self.born: dict[str, tuple[int, int]] = {}
         self.torn: set[str] = (
             set()
         )  # names in statements that have raised: PyTorch may have written something first
@@ -64,18 +85,23 @@ class Run:
                 # Without its frames, which would hold the tensors of a program that has ended.
                 self.raised.append(error.with_traceback(None))
                 self.torn |= set(NAMES.findall(statement))
+                self.library.manual_seed(0)  # it may have drawn before it raised
 
-        for name in self.names.keys() - self.born.keys() - self.given:
-            version = attempt(HISTORY["version"], self.names[name])
-            self.born[name] = version if isinstance(version, int) else 0
-            self.dtypes |= set(dtypes(self.names[name]))
+        self.born = {name: born for name, born in self.born.items() if name in self.names}
+        for name in self.names.keys() - self.given:
+            value = self.names[name]
+            if name not in self.born or self.born[name][0] != id(value):
+                version = attempt(HISTORY["version"], value)
+                self.born[name] = id(value), version if isinstance(version, int) else 0
+                self.dtypes |= set(dtypes(value))
 
     def note_gradients(self, statement: str) -> None:
         mentioned = set(NAMES.findall(statement))
         if self.torn and mentioned & self.sharing(self.torn):
             self.torn |= mentioned
             if "backward(" in statement:  # the gradients of leaves are made of what was written
-                self.torn |= {n for n, v in self.names.items() if attempt(FLAGS["is_leaf"], v) is True}
+                leaves = {n for n, v in self.names.items() if attempt(FLAGS["is_leaf"], v) is True}
+                self.torn |= leaves | {n for n in self.names if n[0] == "m" and n[1:].isdigit()}
         if mentioned & self.gradients:
             self.gradients |= mentioned
         elif GRADIENTS.search(statement):
@@ -90,12 +116,12 @@ class Run:
                 n: record(
                     v, self.library, {} if n[0] != "t" else FLAGS if n in gradients else FLAGS | HISTORY
                 )
-                for n, v in self.names.items()
+                for n, v in list(self.names.items())  # a warning puts a name there
                 if n not in self.given and not n.startswith("__") and n not in torn
             }
         for name, value in found.items():
             if isinstance(value, dict) and isinstance(value.get("version"), int):
-                value["version"] -= self.born.get(name, 0)
+                value["version"] -= self.born[name][1] if name in self.born else 0
         reset(self.library)
         return found
 
@@ -126,7 +152,7 @@ def place(value: Any) -> int | None:
     """Where the memory of a tensor begins."""
     try:
         return int(value.untyped_storage().data_ptr())
-    except (AttributeError, RuntimeError, NotImplementedError):
+    except (AttributeError, TypeError, RuntimeError):  # no tensor, a class of some, one without memory
         return None
 
 
@@ -135,6 +161,13 @@ def record(value: Any, library: Any, more: dict[str, Any]) -> Any:
     if isinstance(value, library.Tensor):
         found = {name: attempt(read, value) for name, read in (FIELDS | more).items()}
         return found | {"grad": attempt(lambda t: record(t.grad, library, FLAGS), value) if more else None}
+    if isinstance(value, library.nn.Module):
+        held = [
+            *value.named_parameters(remove_duplicate=False),
+            *value.named_buffers(),
+            ("training", value.training),
+        ]
+        return {name: record(v, library, FLAGS) for name, v in held}
     if isinstance(value, list | tuple):
         return [record(v, library, {} if more is not FLAGS else FLAGS) for v in value]
     if isinstance(value, dict):
@@ -232,6 +265,8 @@ def dtypes(value: Any) -> Iterator[str]:
     if isinstance(value, list | tuple):
         for item in value:
             yield from dtypes(item)
+    elif hasattr(value, "parameters") and not isinstance(value, type):
+        yield from dtypes(list(value.parameters()))
     elif hasattr(value, "dtype"):
         yield str(value.dtype).removeprefix("torch.")
 

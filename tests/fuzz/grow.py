@@ -2,7 +2,7 @@
 
 A program is grown while it runs on PyTorch, so that most statements make sense; some are meant not to. Whoever reads a
 program needs to know only these names: `torch`, `log` (a list), `math`, `copy`, `pickle`, `ThreadPoolExecutor`,
-`checkpoint`.
+`checkpoint`. Tensors are named `t3`, modules `m3`, optimisers `o3`, hooks `h3`.
 """
 
 from __future__ import annotations
@@ -68,6 +68,11 @@ class Grower:
         except RuntimeError:
             return False
 
+    def other(self, letter: str) -> str:
+        """The name of something else: a module (m), an optimiser (o), a hook (h); None, if there is none."""
+        found = [n for n in self.run.names if n[0] == letter and n[1:].isdigit()]
+        return self.rng.choice(found[-2:]) if found else "None"
+
     def beside(self, name: str, *wanted: str) -> str:
         """A tensor that has no memory in common with another: of what overlaps, docs/differences.md tells."""
         target = self.tensors.get(name)
@@ -120,8 +125,11 @@ def grow(torch: Any, seed: int) -> tuple[Statements, Run]:
     grower = Grower(torch, rng)
     for _ in range(rng.choice((1, 2, 2, 3))):
         grower.add(vocabulary.leaf(grower))
+    makers = vocabulary.makers(rng)
+    if vocabulary.module in makers:
+        grower.add(vocabulary.module(grower))
     for _ in range(rng.randrange(4, 18)):
-        grower.add(vocabulary.statement(grower))
+        grower.add(vocabulary.one_of(grower, makers))
     if rng.random() < 0.7:
         grower.add(vocabulary.backward(grower))
     return grower.statements, grower.run

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import random
 import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tests.native.hostile.calls import words
 
+from .corners import (
+    complex_write,
+    composed,
+    dtype_move,
+    duals,
+    edges,
+    nested_modes,
+    rich_function,
+    split_write,
+    subclass,
+)
 from .draws import draw
+from .training import call, change_module, module, module_hook, optimiser
 
 if TYPE_CHECKING:
     from .grow import Grower
@@ -245,7 +258,7 @@ SELF_WRITES = words("""
 
 def write(g: Grower) -> str:
     x = g.tensor("written", *g.pick((), ("node",), ("node",), ("plain",), ("smooth",)))
-    if g.chance(0.35):
+    if x in g.tensors and g.chance(0.35):
         sign = g.pick("+=", "-=", "*=", "/=")
         return f"{x} {sign} {g.beside(x) if g.chance(0.6) else g.number()}"
     if g.chance(0.35):
@@ -414,7 +427,7 @@ def hook(g: Grower) -> str:
     if kind == "retain":
         return f"{g.tensor('node')}.retain_grad()"
     if kind == "remove":
-        return f"h{g.rng.randrange(g.count + 1)}.remove()"
+        return f"{g.other('h')}.remove()"
     if kind == "accumulate":
         return f"{g.tensor('leaf')}.grad = {g.pick('None', 'None', 'torch.ones_like(' + x + ')', x + '.detach()')}"
     return f"{h} = {x}.register_hook(lambda g: {action})"
@@ -587,22 +600,35 @@ SIMPLE: list[tuple[int, Maker]] = [
     (5, hook), (5, memory), (5, draw),
 ]  # fmt: skip
 COMPOUND: list[tuple[int, Maker]] = [
-    (6, block),
-    (3, custom),
-    (2, checkpointed),
-    (2, transform),
-    (2, thread),
-    (2, dual),
+    (6, block), (3, custom), (2, checkpointed), (2, transform), (2, thread), (2, dual),
+]  # fmt: skip
+CORNERS: list[tuple[int, Maker]] = [
+    (3, split_write), (2, complex_write), (3, rich_function), (3, nested_modes), (4, edges), (4, composed), (3, subclass),
+    (2, dtype_move), (2, duals),
+]  # fmt: skip
+TRAINING: list[tuple[int, Maker]] = [
+    (3, module),
+    (8, call),
+    (3, module_hook),
+    (5, change_module),
+    (5, optimiser),
+    (2, backward),
 ]
 
 
+def makers(rng: random.Random) -> dict[Maker, float]:
+    """What the statements of a program are made by, and how often: some programs train, some look into corners."""
+    found: dict[Maker, float] = {maker: weight for weight, maker in [*SIMPLE, *COMPOUND]}
+    for share, more in ((0.25, CORNERS), (0.15, TRAINING)):
+        if rng.random() < share:
+            found |= {maker: weight * 4.0 for weight, maker in more}
+    return found
+
+
+def one_of(g: Grower, makers: dict[Maker, float]) -> str:
+    maker: Any = g.rng.choices(list(makers), list(makers.values()))[0]
+    return str(maker(g))
+
+
 def simple(g: Grower) -> str:
-    weights, makers = zip(*SIMPLE, strict=True)
-    maker: Any = g.rng.choices(makers, weights)[0]
-    return str(maker(g))
-
-
-def statement(g: Grower) -> str:
-    weights, makers = zip(*SIMPLE, *COMPOUND, strict=True)
-    maker: Any = g.rng.choices(makers, weights)[0]
-    return str(maker(g))
+    return one_of(g, {maker: weight for weight, maker in SIMPLE})

@@ -206,7 +206,9 @@ def _linked(
         # An input handed back as it is: a new tensor on the same memory, which the node can call its own.
         if not (apart and out._requires):
             _check_not_saved(ctx, out)
-        out = out.detach() if apart and (out._requires or recorded) else alias(out)
+        out = out.detach() if apart and (out.requires_grad or recorded) else alias(out)
+    elif apart and recorded and out.requires_grad and current().transforms:
+        out = out.detach()  # a view of what the transform differentiates by
     if out._base is not None and not dirty:
         out._view_kind, out._view_version = IN_CUSTOM_FUNCTION, out._version_counter().version
     if apart or not is_differentiable(out.array.dtype):

@@ -15,6 +15,7 @@ from retrograd.backends.base import backend_of, is_writable, owner_of, stands_fo
 from retrograd.backends.casts import cast
 from retrograd.backends.dtypes import SCALAR_NAMES, keeps_category
 from retrograd.backends.native import copy_over, is_open
+from retrograd.core.metadata import metadata_of
 from retrograd.core.modes import FORWARD, INFERENCE, SAVED_HOOKS, before_write, current
 from retrograd.core.op import Binary, Op, Unary, Variadic
 from retrograd.core.tangent import overwrite
@@ -117,6 +118,8 @@ def write_back(x: Tensor, result: Tensor) -> Tensor:
         overwrite(x, result, state)
     if node is None:
         return x
+    if result.array.dtype is not array.dtype and result.output_nr == 0:
+        node._meta = metadata_of(array)  # computed in a wider dtype than that of what was written
     if isinstance(node, (Unary, Binary)) and node.out is not None and node.out_counter is not PACKED:
         node.out, node.out_counter, node.out_version = (
             array,

@@ -23,7 +23,7 @@ import sys
 import threading
 from collections.abc import Callable
 from ctypes import c_size_t, sizeof
-from types import GetSetDescriptorType
+from types import FunctionType, GetSetDescriptorType
 from typing import Any
 
 from retrograd.forms import COMPILED
@@ -149,7 +149,7 @@ def _whole(index: int, size: Any) -> int:
 
 
 # Where subclasses of Tensor are defined that have seen to themselves.
-OUR_SUBCLASSES = ("retrograd.nn.parameter", "retrograd.overrides.subclasses")
+OUR_SUBCLASSES = ("retrograd.core.tensor", "retrograd.nn.parameter", "retrograd.overrides.subclasses")
 
 
 class MethodForm:
@@ -195,7 +195,8 @@ class TensorMethods:
         super().__init_subclass__(**named)
         own = vars(cls)
         # By its author: compiled classes have these, too, in forms of their own.
-        made = isinstance(own.get("__new__"), staticmethod) or "__torch_function__" in own
+        made = isinstance(own.get("__new__"), staticmethod) or isinstance(own.get("__init__"), FunctionType)
+        made = made or "__torch_function__" in own
         shows = "array" in own and not isinstance(own["array"], GetSetDescriptorType)
         if (made or shows) and cls.__module__ not in OUR_SUBCLASSES:
             load("retrograd.overrides.subclasses").complete(cls)

@@ -192,7 +192,7 @@ def part_of(tangent: Tensor, view: Array, base: Array) -> Tensor:
     xp, memory, like = backend_of(held), whole(held), backend_of(view).sample(view)
     moved = extent_of(held)[0] - extent_of(base)[0]
     part = Tensor(xp.zeros(view.shape, view.dtype), share=True)
-    if view.size:
+    if whole(view).size:  # neither nothing, nor of no samples
         if not _is_inside(memory, like, moved):
             return _beyond(tangent, like, base)
         count = len(xp.lead)  # each with its batch in front

@@ -89,12 +89,12 @@ class Tensor(TensorOperators):
     _grad_dtype: Any = ""  # "" follows the dtype, None takes any
     _keeps_class: bool = True  # whether results of operations on a subclass are of that subclass
 
-    def __init__(self, data: Any = None, *size: int, share: bool = False) -> None:
+    def __init__(self, data: Any = (), *size: int, share: bool = False) -> None:
         if share and (type(data) is ndarray or type(data) in BACKENDS.homes):
             self.array = data
         else:
             self.array = _array_of(data, size, share)
-            if isinstance(data, Tensor) and not share and data.requires_grad:
+            if isinstance(data, Tensor) and not share:
                 self._take_place(data[...])
 
     # -- place in the graph --------------------------------------------------------------------------------------
@@ -577,8 +577,6 @@ def _array_of(data: Any, size: tuple[int, ...], share: bool) -> Array:
         # NumPy's numbers stand for arrays without dimensions.
         return plain(data) if is_array(data) else np.asarray(data)
     dtype = get_default_dtype()
-    if data is None:
-        return maker_of(dtype).empty(0, dtype)
     if _is_size(data):
         return _room((operator.index(data), *size), dtype)
     if size:

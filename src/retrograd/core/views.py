@@ -385,7 +385,7 @@ def refresh_view(view: Tensor, region: Region | None = None) -> None:
         return
     if view._view_kind != NORMAL:
         raise view_error(view, BASE_WRITTEN)
-    edge, source = edge_of(base), base.array
+    edge, source = edge_of(base) if base._requires else Edge(None, 0), base.array
     for cls, array in _stations(view, base.array):
         known = region is not None and array is view.array and source is base.array
         op = cls(region if region is not None and known else Region(array, source))

@@ -48,6 +48,7 @@ from retrograd.core.places import made_at
 from retrograd.core.saved import freed_graph
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
+from retrograd.core.views import is_stretched
 from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.task import GraphTask
 from retrograd.errors import AcceleratorError, GradientError, add_note, sizes, type_name
@@ -419,6 +420,13 @@ def taken(value: Any, tensors: bool) -> Any:
     return value if tensors or value is None else value.array
 
 
+def _written_out(value: Any, tensors: bool) -> Any:
+    """A gradient that a hook may write into: what was expanded, as that of a mean is, is copied."""
+    if value is None or not is_stretched(value.array if tensors else value):
+        return value
+    return value.clone() if tensors else value.copy()
+
+
 def run_tensor_hooks(node: Node, buffer: InputBuffer, tensors: bool) -> None:
     """Step 1: each tensor hook may replace its tensor's gradient."""
     if node.tensor_hooks is None:
@@ -426,7 +434,7 @@ def run_tensor_hooks(node: Node, buffer: InputBuffer, tensors: bool) -> None:
     for nr, table in list(node.tensor_hooks.tables.items()):
         if not table:
             continue
-        box = [shown(buffer.values[nr], tensors)]
+        box = [shown(_written_out(buffer.values[nr], tensors), tensors)]
         for index, hook in enumerate(list(table.values())):
             new = call_hook(hook, f"tensor hook {index}", node.name(), box[0])
             if new is not None:

@@ -148,7 +148,7 @@ def gradients(
     """The gradients of some outputs, zeros where there are none."""
     pairs = [(o, s) for o, s in zip(outputs, seeds, strict=True) if o.requires_grad]
     if not pairs or not inputs:
-        return [zeros_like(x.detach()) for x in inputs]
+        return [own_of_each(zeros_like(x.detach())) for x in inputs]
     found = autograd_grad(
         [o for o, _ in pairs],
         inputs,
@@ -157,7 +157,10 @@ def gradients(
         create_graph=create,
         allow_unused=True,
     )
-    return [zeros_like(x.detach()) if g is None else g for g, x in zip(found, inputs, strict=True)]
+    # Each sample has a gradient of its own, which may be written, though all may be the same.
+    return [
+        own_of_each(zeros_like(x.detach()) if g is None else g) for g, x in zip(found, inputs, strict=True)
+    ]
 
 
 # -- grad ----------------------------------------------------------------------------------------------------------

@@ -76,9 +76,12 @@ class Leave(AlongAxis):
     """a batch of samples as one tensor, in which they lie along a dimension"""
 
     node_name = "RemoveBatchDimBackward0"
+    apart: bool = True  # whether each sample has memory of its own, and may be written
 
     def forward(self, xp: Backend, x: Array) -> Array:
         found = unpacked(x, self.level)
+        if self.apart and isinstance(x, BatchedArray) and x.level is self.level and x.value.shape[0] == 1:
+            found = found.copy()  # all samples have the same so far
         return backend_of(found).moveaxis(found, 0, self.axis) if self.axis else found
 
     def transpose(self, g: Any) -> Any:
@@ -141,9 +144,11 @@ def written(x: Tensor, made: Tensor, axis: int, level: Level) -> None:
 
 def left(x: Tensor, axis: int, level: Level) -> Any:
     """A tensor with all its samples, along `axis`; the same many times over if they are alike."""
+    op = Leave(axis, level)
     if level not in levels_of(x.array):
         x = apply1(Constant((level,)), x)  # so that its gradient leaves the level again on the way back
-    return apply1(Leave(axis, level), x)
+        op.apart = False
+    return apply1(op, x)
 
 
 def own_of_each(x: Tensor) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from retrograd.autograd.function import Function
 from retrograd.core.hooks import hook_name
-from retrograd.core.modes import is_grad_enabled
+from retrograd.core.modes import current
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 
@@ -116,7 +116,10 @@ class BackwardHooks:
 def _behind_node(args: tuple[Any, ...]) -> tuple[Any, list[int] | None, tuple[Any, ...]]:
     """The tensors among `args` behind one new node, that node, and their places; no node if none wants a gradient."""
     places = [i for i, arg in enumerate(args) if isinstance(arg, Tensor)]
-    if not is_grad_enabled() or not any(args[i].requires_grad for i in places):
+    state = current()
+    if state.transforms and state.differentiation is None:
+        return None, None, args  # vmap and forward mode alone: no gradient is computed inside
+    if not state.grad_enabled or not any(args[i].requires_grad for i in places):
         return None, None, args
     made = BackwardHookFunction.apply(*[args[i] for i in places])
     if len(made) == 0:

@@ -1,4 +1,4 @@
-"""Subclasses of Tensor with a `__torch_function__` or a `__new__` of their own."""
+"""Subclasses of Tensor with a `__torch_function__`, a `__new__` or an `__init__` of their own."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ def complete(cls: Any) -> None:
     own = vars(cls)
     if "array" in own:  # PyTorch's tensors have nothing of that name; all that is computed here goes by ours
         del cls.array
-    if isinstance(own.get("__new__"), staticmethod) and super(cls, cls).__new__ is bare:
+    makes, begins = (
+        isinstance(own.get("__new__"), staticmethod),
+        "__init__" in own,
+    )  # neither need call Tensor's
+    if (makes and super(cls, cls).__new__ is bare) or (begins and Tensor in cls.__bases__):
         around = cls.__bases__ if Tensor in cls.__bases__ else (*cls.__bases__, Tensor)
         cls.__bases__ = tuple(TakesValues if base is Tensor else base for base in around)
     if "__torch_function__" not in own:
@@ -93,9 +97,9 @@ def _delete(plain: Any, self: Any) -> None:
 
 
 class TakesValues(Tensor):
-    """Stands between Tensor and a class with a `__new__` of its own, for what that calls as `super().__new__`."""
+    """Stands between Tensor and a class with its own `__new__` or `__init__`: makes what Tensor's `__init__` would."""
 
-    def __new__(cls, data: Any = None, *size: int, requires_grad: bool = False) -> Any:
+    def __new__(cls, data: Any = (), *size: int, requires_grad: bool = False) -> Any:
         made: Any = bare(cls)
         made._take_place(Tensor(data, *size))
         made._requires = made._requires or requires_grad

@@ -356,7 +356,8 @@ def _indices_as_often(counts: Tensor, output_size: int | None) -> Tensor:
         )
     if counts.array.ndim != 1:
         raise ShapeError("repeat_interleave only accept 1D vector as repeat")
-    places = Tensor(backend_of(counts.array).arange(counts.array.size, dtype=counts.array.dtype), share=True)
+    a = counts.array
+    places = Tensor(backend_of(a).arange(a.size, dtype=a.dtype), share=True)
     return repeat_interleave(places, counts, output_size=output_size)
 
 

@@ -18,6 +18,7 @@ from retrograd.core.autocast import autocasting_on_gpu, in_float32
 from retrograd.core.families import Linear
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.places import warn
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError
 from retrograd.ops.common import beside, number_from, real_from, require_tensor, tensor_of, wrap_dim
@@ -32,23 +33,23 @@ from retrograd.values import Array, Shape
 class NativeDropout(Linear):
     """x where a mask is true, over the probability of that; else 0"""
 
-    params: ClassVar[tuple[str, ...]] = ("kept", "p")
-    array_params: ClassVar[tuple[str, ...]] = ("kept",)
-    shown: ClassVar[dict[str, str]] = {"p": "p"}
+    params: ClassVar[tuple[str, ...]] = ("mask", "p")
+    shown: ClassVar[dict[str, str]] = {"result1": "constant:0", "p": "p"}
 
-    def __init__(self, kept: Array, p: float) -> None:
-        self.kept = kept
+    def __init__(self, mask: Any, p: float) -> None:
+        self.constants = (constant_of(mask),)
         self.p = p
 
-    @property
-    def _saved_result1(self) -> Tensor:
-        return Tensor(self.kept, share=True)
-
     def forward(self, xp: Backend, x: Array) -> Array:
-        return x * (self.kept * (1 / (1 - self.p) if self.p < 1 else 1.0)).astype(x.dtype)
+        return x * (self.mask.array * (1 / (1 - self.p) if self.p < 1 else 1.0)).astype(x.dtype)
 
     def transpose(self, g: Any) -> Any:
         return self.fresh().on(g)
+
+    @property
+    def mask(self) -> SavedConstant:
+        """Where elements are kept."""
+        return self.constant(0)
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
@@ -169,12 +170,11 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     shape = x.array.shape
     if p == 0 or train is False:
         kept = as_constant(np.ones(shape, bool), x)
-        return apply1(NativeDropout(kept.array.copy(), 0.0), x), kept
+        return apply1(NativeDropout(kept, 0.0), x), kept
     a = x.array
-    kept = (
-        _kept(a.real if a.dtype.kind == "c" else a, p, shape) != 0
-    )  # the mask is of truth values, whatever x is of
-    return apply1(NativeDropout(kept, p), x), tensor_of(kept)
+    # The mask is of truth values, whatever x is of.
+    kept = tensor_of(_kept(a.real if a.dtype.kind == "c" else a, p, shape) != 0)
+    return apply1(NativeDropout(kept, p), x), kept
 
 
 @public("nn.functional.alpha_dropout")

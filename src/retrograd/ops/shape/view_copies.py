@@ -13,6 +13,7 @@ from retrograd.backends.base import Backend
 from retrograd.backends.dtype_class import dtype as dtype_class
 from retrograd.backends.dtypes import as_dtype
 from retrograd.core.apply import apply1, apply_n
+from retrograd.core.modes import INFERENCE, current
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import ShapeError
@@ -256,7 +257,11 @@ class UnbindCopy(Unbind):
 
 
 UnsafeSplit = variant(
-    Split, "UnsafeSplitBackward0", "pieces of one size that are not known to share memory", is_view=False
+    Split,
+    "UnsafeSplitBackward0",
+    "pieces of one size that are not known to share memory",
+    is_view=False,
+    copies=True,
 )
 
 
@@ -265,6 +270,7 @@ UnsafeSplitWithSizes = variant(
     "UnsafeSplitWithSizesBackward0",
     "pieces of given sizes that are not known to share memory",
     is_view=False,
+    copies=True,
 )
 
 
@@ -482,6 +488,8 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
     Use it where `split`'s check of in-place writes is in the way, and only if no element is used twice.
     """
     x = require_tensor("unsafe_split", "input", 1, input)
+    if current().special & INFERENCE and not x.is_inference():
+        return split(x, split_size, dim)  # nothing is recorded, and the pieces are no inference tensors
     split(x.detach(), split_size, dim)
     found: tuple[Tensor, ...] = apply_n(UnsafeSplit(integer(split_size), wrap_dim(dim, x.array.ndim)), (x,))
     return found
@@ -491,9 +499,11 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """`split_with_sizes` whose pieces count as tensors of their own: see `unsafe_split`."""
     x = require_tensor("unsafe_split_with_sizes", "input", 1, input)
+    if current().special & INFERENCE and not x.is_inference():
+        return split_with_sizes(x, split_sizes, dim)
     split_with_sizes(x.detach(), split_sizes, dim)
-    parts: Shape = tuple([integer(n) for n in split_sizes])
-    found: tuple[Tensor, ...] = apply_n(UnsafeSplitWithSizes(parts, wrap_dim(dim, x.array.ndim)), (x,))
+    sizes: Shape = tuple([integer(n) for n in split_sizes])
+    found: tuple[Tensor, ...] = apply_n(UnsafeSplitWithSizes(sizes, wrap_dim(dim, x.array.ndim)), (x,))
     return found
 
 
