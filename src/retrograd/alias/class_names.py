@@ -93,7 +93,8 @@ def _resolve_annotations(thing: type) -> None:
     """Makes types of a class's annotations, whose texts are read in the module that it says it is from."""
     texts = get_annotations(thing)
     if texts:
-        names = vars(sys.modules[thing.__module__])
+        module = sys.modules.get(thing.__module__)  # None: nothing of it has been asked for yet
+        names = {} if module is None else vars(module)
         thing.__annotations__ = {field: _evaluated(text, names, thing) for field, text in texts.items()}
 
 
