@@ -24,6 +24,10 @@ _WITHOUT_PASSES = (
 )
 
 
+# Files of what every operation passes through, for which all passes are worth it: they bring a chain of them 2 %.
+_EVERYWHERE = ("__native_retrograd___core___", "__native_retrograd___engine___")
+
+
 def debugged() -> bool:
     """Whether RETROGRAD_DEBUG_SYMBOLS asks for a build that debuggers and profilers can look into."""
     return os.environ.get("RETROGRAD_DEBUG_SYMBOLS") == "1"
@@ -49,7 +53,8 @@ def python_flags(kind: str, source: Path, level: str = "") -> list[str]:
         *_WITHOUT_TABLES,
     ]
     # The run-time library is compiled quickly as it is.
-    return [*flags, *_WITHOUT_PASSES] if kind == "gcc" and source.name.startswith("__native") else flags
+    cold = source.name.startswith("__native") and not source.name.startswith(_EVERYWHERE)
+    return [*flags, *_WITHOUT_PASSES] if kind == "gcc" and cold else flags
 
 
 def is_small(source: Path) -> bool:

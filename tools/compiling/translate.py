@@ -20,7 +20,7 @@ from mypyc.ir.ops import ERR_MAGIC, PrimitiveDescription
 from mypyc.namegen import NameGenerator, exported_name
 from mypyc.primitives.registry import method_call_ops
 from setuptools import Extension
-from tools.compiling import judging, loosen, repair, runtime
+from tools.compiling import hot, judging, loosen, repair, runtime
 from tools.compiling.census import Census
 from tools.compiling.declarations import declared
 from tools.compiling.describe import Descriptions
@@ -139,7 +139,7 @@ def _improve(target: Path, sources: Mapping[str, str], tally: Tally) -> dict[Rew
         described.update(descriptions.expected())
         described[judging.WRAPPERS] += judging.count(module, source, names)
         text = descriptions.put_into(repair.repair(texts[module], tally), tally)
-        text = judging.judge(module, source, names, text, tally)
+        text = hot.marked(module, judging.judge(module, source, names, text, tally), tally)
         paths[module].write_text(loading.shortened(module, text), encoding="utf-8")
     loading.finish(target / TABLE)
     census = Census(sources)
@@ -147,6 +147,7 @@ def _improve(target: Path, sources: Mapping[str, str], tally: Tally) -> dict[Rew
         **{rewriting: exactly(count) for rewriting, count in described.items()},
         **repair.expected(census, list(texts.values())),
         **loading.expected(census),
+        **hot.expected(),
     }
 
 
