@@ -20,8 +20,8 @@ PROGRAMS = {
     "chain of y + 0.5, forward + backward": chain(add_scalar, 300, True, 8),
 }
 LINES = r"    op._made = spot\(\w+\)\n"
-REASONS = r"    elif type\(.\) is Tensor:\n.*?\n"
-CUTS = (Cut(apply, "_link1", LINES), Cut(apply, "_link2", f"{LINES}|{REASONS}"))
+REASONS = r"    elif . is not None:\n.*?\n"
+CUTS = (Cut(apply, "link1", LINES), Cut(apply, "link2", f"{LINES}|{REASONS}"))
 
 
 def main() -> None:

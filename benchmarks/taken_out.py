@@ -28,14 +28,15 @@ class Cut(NamedTuple):
     def without(self) -> Any:
         """The function, compiled anew without them."""
         name = self.name.rsplit(".", 1)[-1]
-        source = textwrap.dedent(inspect.getsource(getattr(self.owner(), name)))
+        function = getattr(self.owner(), name)
+        source = textwrap.dedent(inspect.getsource(function))
         shorter, count = re.subn(self.pattern, "", source, flags=re.DOTALL)
         assert count, f"nothing to take out of {self.name}"
-        namespace = dict(vars(self.module))
-        exec(
-            compile("from __future__ import annotations\n" + shorter, self.module.__file__ or "", "exec"),
-            namespace,
+        namespace = dict(function.__globals__)  # it may have been imported into the module that calls it
+        code = compile(
+            "from __future__ import annotations\n" + shorter, function.__code__.co_filename, "exec"
         )
+        exec(code, namespace)
         return namespace[name]
 
 

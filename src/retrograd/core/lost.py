@@ -179,5 +179,5 @@ def _joined(a: Lost, b: Lost) -> Lost:
     made._made, made.source = a._made, a.source
     made.first = a if a.first is None else a.first
     more: tuple[Lost, ...] = (b,) if b.first is None else (b.first, *b.more)
-    made.more = (a.more + more)[: MOST_SOURCES - 1] if a.more else more
+    made.more = (a.more + more)[: MOST_SOURCES - 1]
     return made

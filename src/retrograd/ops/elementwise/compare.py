@@ -234,10 +234,8 @@ def allclose(
     return bool(_close("allclose", input, other, rtol, atol, equal_nan, True))
 
 
-def _close(
-    function: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: bool, whole: bool = False
-) -> Any:
-    """Which elements are close, or whether all are."""
+def _close(function: str, x: Any, y: Any, rtol: Any, atol: Any, equal_nan: bool, whole: bool = False) -> Any:
+    """Which elements are close, or whether all are; tolerances are as the user gave them."""
     a = require_tensor(function, "input", 1, x).array
     b = require_tensor(function, "other", 2, y).array
     if a.dtype != b.dtype:

@@ -284,14 +284,14 @@ def held_number(value: Any, dtype: Any) -> Any:
     if kind == "f":
         if not _fits(number, LIMITS[dtype][1]):
             raise _overflow(number, dtype)
-        return number
+        return float(number)
     if kind == "b":
         return bool(number)
     if kind == "c":
         largest = LIMITS[real_of(dtype)][1]
         if not (_fits(number.real, largest) and _fits(number.imag, largest)):
             raise _overflow(number, dtype)
-        return number
+        return complex(number)
     low, high = LIMITS[dtype]
     # Of unsigned ones, whole numbers wrap around below zero; others do not.
     if not (low if isinstance(number, float) else low or -high) <= number <= high:
