@@ -196,12 +196,12 @@ class RNNBase(Module):
 
     def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
         """The shape of an LSTM's cells."""
-        batch = input.shape[0 if self.batch_first else 1] if batch_sizes is None else int(batch_sizes[0])
-        return self.num_layers * len(self._suffixes()), batch, self.hidden_size
+        batch = input.size(0 if self.batch_first else 1) if batch_sizes is None else int(batch_sizes[0])
+        return self.num_layers * (2 if self.bidirectional else 1), batch, self.hidden_size
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Refuses an input of another dtype, rank or number of features."""
-        dtype, rank = self._flat_weights[0].dtype, 3 if batch_sizes is None else 2
+        dtype, rank = self.weight_ih_l0.dtype, 3 if batch_sizes is None else 2
         if input.dtype != dtype and not autocasting():
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: "
@@ -209,16 +209,16 @@ class RNNBase(Module):
             )
         if input.dim() != rank:
             raise RuntimeError(f"input must have {rank} dimensions, got {input.dim()}")
-        if input.shape[-1] != self.input_size:
+        if input.size(-1) != self.input_size:
             raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
             )
 
     def check_hidden_size(
         self, hx: Tensor, expected_hidden_size: tuple[int, ...], msg: str = "Expected hidden size {}, got {}"
     ) -> None:
         """Refuses a state of another shape."""
-        if tuple(hx.shape) != expected_hidden_size:
+        if hx.shape != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
