@@ -121,11 +121,8 @@ def write_back(x: Tensor, result: Tensor) -> Tensor:
     if result.array.dtype is not array.dtype and result.output_nr == 0:
         node._meta = metadata_of(array)  # computed in a wider dtype than that of what was written
     if isinstance(node, (Unary, Binary)) and node.out is not None and node.out_counter is not PACKED:
-        node.out, node.out_counter, node.out_version = (
-            array,
-            x._version_counter(),
-            x._version_counter().version,
-        )
+        counter = x._version_counter()
+        node.out, node.out_counter, node.out_version = array, counter, counter.version
     if x._base is not None:
         rebase_history(x, node)
     else:
