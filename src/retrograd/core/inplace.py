@@ -79,6 +79,12 @@ def check_recordable(x: Tensor) -> None:
         )
 
 
+def is_followed(x: Tensor) -> bool:
+    """Whether a write to `x` changes a history, or a tangent."""
+    state = current()
+    return (state.grad_enabled and (x._requires or x._base is not None)) or state.special & FORWARD != 0
+
+
 def _unlock(x: Tensor) -> None:
     """Lets an expanded tensor be written. NumPy's flag guards its copies against writes that nobody has checked."""
     if not is_writable(owner_of(x.array)):

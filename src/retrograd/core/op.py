@@ -100,9 +100,7 @@ class Op(Node):
     widened: ClassVar[bool] = False  # computed in float32 under autocast on GPUs: see Note [Autocast]
     copies: ClassVar[bool] = False  # whether elements are copied as they are, whatever their dtype
     like_first: ClassVar[bool] = False  # whether the first operand alone says which dtype results have
-    index_error: ClassVar[bool] = (
-        False  # whether saved indices that are no integers are refused by an IndexError
-    )
+    index_error: ClassVar[bool] = False  # whether saved indices that are no integers raise an IndexError
     any_shape: ClassVar[bool] = False  # whether forward looks at single elements; a batch is one more axis
 
     def fresh(self) -> Any:

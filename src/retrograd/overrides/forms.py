@@ -31,9 +31,8 @@ class AskingFunction:
 
     def __init__(self, name: str, function: Any, of_class: bool = False) -> None:
         self.torch_name = name
-        self._of_class = (
-            of_class  # whether `torch.Tensor.name` is the function, so that it is what is asked about
-        )
+        # Whether `torch.Tensor.name` is the function, so that it is what is asked about.
+        self._of_class = of_class
         package, _, short = name.removeprefix("torch.").rpartition(".")
         if package in _BUILT_IN:
             short = f"{package}_{short}"  # as PyTorch's are called

@@ -16,9 +16,8 @@ class OverrideState(threading.local):
     def __init__(self) -> None:
         self.off = 0
         self.modes: list[Any] = []  # innermost last
-        self.skips = (
-            False  # whether the next function of a user that would ask does not: see redispatch_function
-        )
+        # Whether the next function of a user that would ask does not: see redispatch_function.
+        self.skips = False
 
 
 STATE = OverrideState()

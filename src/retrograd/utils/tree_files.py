@@ -40,8 +40,8 @@ def _name_of_namedtuple(cls: Any) -> str:
     name = NAMEDTUPLES.get(cls)
     if name is None:
         raise NotImplementedError(
-            f"Can't serialize TreeSpec of namedtuple class {cls} because we didn't register a serializated_type_name. "
-            "Please register using `_register_namedtuple`."
+            f"Can't serialize TreeSpec of namedtuple class {cls}: nobody has said what it is called in a file. "
+            "Say so by _register_namedtuple(cls, serialized_type_name=...)."
         )
     return name
 

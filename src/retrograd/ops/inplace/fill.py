@@ -12,8 +12,8 @@ from retrograd.backends.layout import copied_like, is_dense, lies_like
 from retrograd.backends.native import copy_over
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.apply import apply1, apply_n
-from retrograd.core.inplace import check_writable
-from retrograd.core.modes import FORWARD, current
+from retrograd.core.inplace import check_writable, is_followed
+from retrograd.core.modes import current
 from retrograd.core.op import Variadic
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -82,17 +82,11 @@ FillTensor = variant(Taken, "FillBackward1", "a 0-dim y in place of x")
 FillTensorInPlace = variant(Taken, "FillBackward3", "a 0-dim y in place of x, in its own memory")
 
 
-def _recorded(x: Tensor) -> bool:
-    """Whether a write to `x` changes a history, or a tangent."""
-    state = current()
-    return (state.grad_enabled and (x._requires or x._base is not None)) or state.special & FORWARD != 0
-
-
 @public("zero_", method=True)
 def zero_(self: Tensor) -> Tensor:
     """Fills with zeros."""
     check_writable(require_tensor("zero_", "input", 1, self), stretched=True)
-    if _recorded(self):
+    if is_followed(self):
         return write(self, apply1(Zero(), self))
     self.array.fill(0)
     self._bump_version()
@@ -106,7 +100,7 @@ def fill_(self: Tensor, value: Tensor | Number) -> Tensor:
     if isinstance(value, Tensor):
         return write(self, apply_n(FillTensorInPlace(), (self, _number_tensor("fill_", value))))
     number = held_number(number_from("fill_", "value", 1, value), self.array.dtype)
-    if _recorded(self):
+    if is_followed(self):
         return write(self, apply1(FillInPlace(number), self))
     self.array.fill(number)
     self._bump_version()
@@ -154,7 +148,7 @@ def copy_(self: Tensor, other: Tensor | Number, non_blocking: bool = False) -> T
         _check_fits(other.array.shape, self.array.shape)
     if other.array.dtype.kind == "c" and self.array.dtype.kind not in "bc":
         warn("Casting complex values to real discards the imaginary part", UserWarning)
-    if _recorded(self) or (other.requires_grad and current().grad_enabled):
+    if is_followed(self) or (other.requires_grad and current().grad_enabled):
         return write(self, apply_n(Copied(), (self, other)))
     if copy_over(self.array, other.array):
         self._bump_version()

@@ -13,7 +13,7 @@ from retrograd.backends.dtypes import C_NAMES, SCALAR_NAMES
 from retrograd.backends.limits import finfo
 from retrograd.backends.mersenne import in_memory_order, lies_in_rows
 from retrograd.core.apply import apply1, apply2
-from retrograd.core.inplace import check_writable, put_values, write_back
+from retrograd.core.inplace import check_writable, is_followed, put_values, write_back
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
@@ -84,8 +84,7 @@ def _stream(target: Tensor, generator: Generator | None, *parameters: Any) -> An
 def _drawn_into(target: Tensor, op: Any, values: Array) -> Tensor:
     """Writes what was drawn into a tensor; by an op of that class, if there is anybody to see one."""
     values, state = beside(values, target.array), current()
-    followed = state.grad_enabled and (target._requires or target._base is not None)
-    if followed or state.special or state.transforms or state.write_guard is not None:
+    if is_followed(target) or state.special or state.transforms or state.write_guard is not None:
         return write_back(target, apply1(op(values), target))
     put_values(target.array, values)
     target._bump_version()
